@@ -149,7 +149,7 @@ static double work_bytes(const struct fb_kv_compute *c, const struct fb_work *w)
 
 	if (w->kind == FB_WORK_MEMORY)
 		return 8 * (double)w->elements;
-	/* Of attention queries and results, keys and values; its scores stay in the processor. */
+	/* Attention moves queries, results, keys and values; its scores stay in the processor. */
 	return element * (w->kind == FB_WORK_ATTENTION ? 2 * (m + n) * k : m * k + k * n + m * n);
 }
 

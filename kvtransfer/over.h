@@ -8,7 +8,7 @@
 /* Notices. */
 enum { FB_KV_DONE = 1, FB_KV_FREE = 2 };
 
-/* Of a pair that this rank has a part in. */
+/* A pair of ranks of which this rank is one. */
 struct fb_kv_over_pair {
 	struct fb_piece *piece; /* [runs] of the pages */
 	struct fb_piece *packed; /* [steps] */

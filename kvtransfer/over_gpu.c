@@ -25,7 +25,7 @@ bool fb_kv_carrier_can(const struct fb_mover_ops *mover, const struct fb_kv_shap
 {
 	bool hnd = s->layout == FB_KV_HND;
 	uint32_t most_tp = s->tp[0] > s->tp[1] ? s->tp[0] : s->tp[1];
-	/* Of one sender, before neighbours are merged. */
+	/* The runs of one sender, before neighbours are merged. */
 	double runs = (double)(hnd || s->tp[0] == s->tp[1] ? fb_kv_blocks(s) : s->tokens) *
 		      fb_kv_regions(s) * most_tp / s->tp[FB_KV_PREFILL];
 

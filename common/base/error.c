@@ -57,7 +57,7 @@ __attribute__((format(printf, 2, 0))) static void print_line(const char *prefix,
 		return;
 }
 
-/* Of this thread: a transport's own may fail beside it. */
+/* One text for each thread, since a thread of a transport may fail at the same time. */
 static _Thread_local char last[192];
 
 void fb_error_print(const char *fmt, ...)

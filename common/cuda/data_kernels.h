@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Of a check, in device memory. */
+/* What a check found, in device memory. */
 struct fb_check_result {
 	unsigned long long errors;
 	unsigned long long first; /* index of the first wrong element; largest: none */

@@ -15,7 +15,7 @@
 
 enum { FB_PIPE_STAGES = 4 };
 
-/* Of a warp, the same in all of its threads but for what `phases` changes. */
+/* The pipe of one warp: all of its threads hold the same values, except for `phases`. */
 struct fb_pipe {
 	unsigned char *stage; /* [FB_PIPE_STAGES][bytes] */
 	uint64_t *full;       /* [FB_PIPE_STAGES] barriers of loads */

@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/library/library.h"
 
-/* Of NVIDIA's documentation of cuBLAS and its data types. */
+/* Values from NVIDIA's documentation of cuBLAS and its data types. */
 enum { SUCCESS = 0, PLAIN = 0, TRANSPOSED = 1, BF16 = 14, COMPUTE_F32 = 68, DEFAULT = -1 };
 
 #define SYMBOL(member, name) { "cublas" name, offsetof(struct fb_blas, member), false }

@@ -9,7 +9,7 @@
 #include "common/base/error.h"
 #include "common/library/library.h"
 
-/* Of NVIDIA's documentation of cuBLASLt and its data types. */
+/* Values from NVIDIA's documentation of cuBLASLt and its data types. */
 enum { TRANSPOSED = 1, F32 = 0, BF16 = 14, E4M3 = 28, COMPUTE_F32 = 68, NAME_CHARS = 512 };
 enum { TRANSPOSE_A = 3, SM_COUNT_TARGET = 15 };
 

@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/library/library.h"
 
-/* Of the C interface to BLAS. */
+/* Values from the C interface to BLAS. */
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
 
 static const struct fb_library_symbol symbols[] = {

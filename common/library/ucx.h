@@ -121,7 +121,7 @@ struct fb_ucx_ep_attr { /* ucp_ep_attr_t */
 struct fb_ucx_op { /* ucp_request_param_t */
 	uint32_t mask, flags;
 	void *request;
-	/* Of ucp_am_recv_data_nbx; other functions' callbacks have other arguments. */
+	/* The callback of ucp_am_recv_data_nbx; other functions' callbacks have other arguments. */
 	void (*received)(void *request, fb_ucx_status status, size_t length, void *user);
 	uint64_t datatype;
 	void *user;

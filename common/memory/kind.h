@@ -29,7 +29,7 @@ enum fb_memory_kind {
 	FB_MEMORY_KINDS,
 };
 
-/* Of a part in managed memory, always: a GPU that has to move many pages stands still for long. */
+/* The most bytes of a part in managed memory: a GPU that has to move many pages takes very long. */
 enum { FB_GPU_MANAGED_MOST = 64 << 20 };
 
 struct fb_memory_record {

@@ -18,7 +18,7 @@ enum { FB_NIXL_DRAM, FB_NIXL_VRAM, FB_NIXL_FILE = 4 };
 enum { FB_NIXL_READ, FB_NIXL_WRITE };
 enum { FB_NIXL_DONE, FB_NIXL_BUSY };
 
-/* Of an agent; the order and the types are the library's. */
+/* The settings of an agent. The library fixes their order and types. */
 struct fb_nixl_config {
 	bool progress_thread, listen_thread;
 	int listen_port, sync; /* sync 0: one thread calls */

@@ -72,7 +72,7 @@ static int find_store(struct fb_object_mover *m, char why[FB_REASON_CHARS])
 	/* Without it the library waits for a status before it sends. */
 	m->headers = m->curl.slist_append(NULL, "Expect:");
 	if (m->headers && token) {
-		/* Of temporary credentials; what is signed includes it. */
+		/* Temporary credentials have a token, which is part of what is signed. */
 		snprintf(header, sizeof(header), "x-amz-security-token: %s", token);
 		m->headers = m->curl.slist_append(m->headers, header);
 	}

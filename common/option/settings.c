@@ -22,7 +22,7 @@ static int check_bytes(const char *value, char *accepted, size_t n)
 		return FB_ENOMEM;
 	err = fb_sizes_parse(value, sizes, why, sizeof(why));
 	free(sizes);
-	/* Of the empty value only what is accepted in general is asked, for --help. */
+	/* --help asks with an empty value for what is accepted in general, without a cause. */
 	if (err)
 		snprintf(accepted, n, "sizes like 8:64M:2 or 0,1,8,1K%s%s", *value ? ": " : "",
 			 *value ? why : "");

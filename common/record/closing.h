@@ -17,10 +17,10 @@ struct fb_closing {
 	size_t count, last;
 };
 
-/* Of a fact: its key. Other facts are passed over. Returns 0 or FB_ENOMEM (printed). */
+/* Takes the key of a fact; ignores facts of other kinds. Returns 0 or FB_ENOMEM (printed). */
 int fb_closing_fact(struct fb_closing *closing, const char *key);
 
-/* Of a row: its program and its launch_index. Returns 0 or FB_ENOMEM (printed). */
+/* Takes a row's program and launch_index. Returns 0 or FB_ENOMEM (printed). */
 int fb_closing_row(struct fb_closing *closing, const char *program, const char *launch);
 
 /*

@@ -180,7 +180,7 @@ static size_t keep_first_of_host(struct entry *entries, size_t count)
 	return kept;
 }
 
-/* Of what a host was like at a moment, its lowest rank speaks for all. */
+/* True for facts of a moment (a host's load): the host's lowest rank gives them for all. */
 static bool is_momentary(const char *key)
 {
 	return !strncmp(key, momentary, strlen(momentary)) ||

@@ -38,7 +38,7 @@ static void add_rates(struct fb_row *row, const struct fb_traits *traits)
 	}
 }
 
-/* Of `operations` that one call does, each has its share of the times, but not of the skew. */
+/* Divides the times of a call by its `operations`. The skew is the call's and stays whole. */
 static void add_times(struct fb_row *row, const struct fb_measurement *m, int operations)
 {
 	row->samples = m->summary.n;

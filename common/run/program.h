@@ -31,7 +31,7 @@ struct fb_program {
 	const struct fb_default *const *presets;
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
 	size_t ncolumns;
-	/* Of these, what a table on a terminal has, ending in NULL; or NULL. */
+	/* Those of the columns that a table on a terminal shows, ending in NULL; or NULL. */
 	const char *const *shown;
 
 	/*

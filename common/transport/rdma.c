@@ -58,7 +58,7 @@ static bool arrived(void *arg, uint32_t imm)
 
 static int open_rails(struct fb_rdma *rdma, char *why, size_t n)
 {
-	/* Of all peers together, as each queue's receives may complete at once. */
+	/* For all peers together, as the receives of all queues may complete at once. */
 	uint32_t receives = rdma->imm ? FB_RDMA_IMM_DEPTH * (uint32_t)rdma->settings->qps *
 						(uint32_t)rdma->transport.world->nranks
 				      : 0;

@@ -147,7 +147,7 @@ static bool announced(const struct fb_port *port)
 {
 	const struct fb_rdma_port *p = fb_rdma_const_port(port);
 
-	/* Of every rail, since each carries a part of long messages. */
+	/* Every rail needs room, since each carries a part of long messages. */
 	for (int r = 0; r < p->nrails; r++)
 		if (fb_rdma_available(p, r) <= p->messages)
 			return false;

@@ -8,7 +8,7 @@
 
 enum { NOT_MATCHED = UINT32_MAX, NO_LINK = UINT32_MAX };
 
-/* Of the link's own messages: those of another may not move before its peer waits for them. */
+/* Asks about this link's messages only: another link's move when that link's peer waits. */
 static bool settled(const struct fb_port *port)
 {
 	return ((const struct fb_tcp_link *)port)->unsent == 0;

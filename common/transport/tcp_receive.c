@@ -317,8 +317,8 @@ static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_gues
 		if (take_lead(socket, guess))
 			filled(socket, here);
 		/*
-		 * Of a message that is all there, whoever waits for it shall hear first. Where much
-		 * has come and some is missing, that is likely to have come meanwhile.
+		 * Whoever waits for a message that is complete is told first. Where much has come
+		 * and some is missing, the rest is likely to have come meanwhile.
 		 */
 		return socket->filling && here >= FB_TCP_LARGE;
 	}

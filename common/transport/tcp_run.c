@@ -17,7 +17,7 @@ bool fb_tcp_may_run(const struct fb_port *port)
 	return link->headroom && link->socket->tcp->width == 1 && !link->socket->flights;
 }
 
-/* Of the link's run, as the end that receives it sees it. */
+/* Returns the frame of the link's run, as the end that receives it sees it. */
 static struct fb_tcp_frame run_frame(const struct fb_tcp_link *link)
 {
 	return (struct fb_tcp_frame){

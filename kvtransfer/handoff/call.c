@@ -34,7 +34,7 @@ static struct fb_handoff_times *new_call(struct fb_handoff_instance *i)
 		}
 		i->times = more;
 	}
-	/* Of endless runs the last one is overwritten. */
+	/* A run without an end overwrites the last entry. */
 	i->calls += i->calls < MOST_CALLS;
 	i->times[i->calls - 1] =
 		(struct fb_handoff_times){none, none, none, none, none, none, none, none, none};

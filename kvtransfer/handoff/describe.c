@@ -157,7 +157,7 @@ static void count(struct fb_handoff_instance *i)
 {
 	double sum[6] = {0, 0, 0, i->cpu_s, 0, i->sm_s};
 
-	/* Of a SEND both ends post the same. */
+	/* Both ends of a SEND post the same pieces, so only the sender's count. */
 	for (int k = 0; k < i->links; k++)
 		if (fb_handoff_posts(i, &i->link[k]) && !(i->plan.send && i->receives)) {
 			sum[0] += i->link[k].moves;

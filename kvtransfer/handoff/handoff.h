@@ -221,7 +221,7 @@ struct fb_handoff_link {
 	unsigned char *hidden;	       /* receivers, watched: [regions][runs], see watch.c */
 };
 
-/* Of a call, in seconds; NAN: this rank has no such moment. */
+/* The moments of a call, in seconds; NAN: this rank has no such moment. */
 struct fb_handoff_times {
 	double begin;	      /* senders: the pages are there */
 	double build, post;   /* durations, of who posts */
@@ -285,7 +285,7 @@ bool fb_handoff_can(void *state, const struct fb_case *c, char reason[FB_REASON_
 struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 					       const struct fb_case *c);
 struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c);
-/* Of "all" engines or verbs: the engine does not have the plan's, which leaves its row out. */
+/* True if the engine lacks the plan's verb where "all" was asked, or its mode: it gets no row. */
 bool fb_handoff_lacks(const struct fb_handoff_state *state, const struct fb_kv_backend *e,
 		      const struct fb_handoff_plan *p);
 

@@ -28,7 +28,7 @@ static uint64_t area_of(const struct fb_kv_shape *s, enum fb_kv_side side)
 	return (fb_kv_area_bytes(s, side) + 4095) / 4096 * 4096;
 }
 
-/* Of a list of one request: the pages. Messages lie behind them. */
+/* Returns the bytes of the pages of a list of one request. Messages lie behind them. */
 static uint64_t list_pages_bytes(const struct fb_handoff_plan *p, const struct fb_kv_shape *list)
 {
 	struct fb_kv_shape one = *list;

@@ -73,7 +73,7 @@ static const char description[] =
 	"in a fault. --chosen, --csv, --plot, --sections, --crossings, --asked, --flags and "
 	"--contention ignore bad rows.";
 
-/* Of each matrix of pairs: who is slow. */
+/* Prints who is slow in each matrix of pairs. */
 static void print_slow(const struct fb_report *report)
 {
 	size_t count = 0;
@@ -95,7 +95,7 @@ static void print_late(void *arg, const char *sentence)
 	fprintf(arg, "LATE in %s\n", sentence);
 }
 
-/* Of the times of single ranks beside each path, where there are such: who lags. */
+/* Prints who lags, by the times of single ranks beside each path, where there are such. */
 static int print_laggards(const struct fb_report *report, char *const *paths, size_t count)
 {
 	int err = FB_OK;

@@ -108,7 +108,7 @@ static inline struct emu_copy *emu_copy_new(const struct emu_copy *given)
 
 FB_DEVICE void fb_tma_begin(uint64_t *barrier)
 {
-	/* Of an earlier launch, which did not wait for it. */
+	/* Forgets copies of an earlier launch, which did not wait for them. */
 	for (struct emu_copy **at = &emu_copies.first; *at;)
 		if ((*at)->owner == emu.now)
 			emu_copy_forget(at);

@@ -12,7 +12,7 @@
 
 /* One of the driver's functions for virtual memory, or NULL (cudart_memory.c). */
 void *fake_memory_function(const char *symbol);
-/* Of green contexts, where FAKE_GREEN is set; else NULL. */
+/* Returns a function of green contexts where FAKE_GREEN is set, else NULL. */
 void *fake_green_function(const char *symbol);
 
 /*

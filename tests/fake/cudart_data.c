@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Of the GPU that works (cudart_works.c): kernels that fill and check pages of a KV cache
+ * Kernels of the GPU that works (cudart_works.c): those that fill and check pages of a KV cache
  * (kvtransfer/pages.cu), at once, and those of fresh data (common/cuda/fresh.cu), which stand in
  * the queues.
  */

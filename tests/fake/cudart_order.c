@@ -189,7 +189,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 	return add("event", "");
 }
 
-/* Of this thread: captures that are open, and whether a call has invalidated them. */
+/* This thread's open captures, and whether a call has invalidated them. */
 static __thread struct {
 	int open;
 	bool spoilt;

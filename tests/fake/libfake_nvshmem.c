@@ -69,7 +69,7 @@ struct work {
 	size_t bytes;
 	uint64_t *word, value;
 	int late; /* how often it is asked before it is done */
-	/* Of a collective, with blocks of `bytes`. */
+	/* How a collective combines blocks of `bytes`. */
 	void (*combine)(void *to, const void *from, size_t bytes);
 	enum { ALL_REDUCE, REDUCE_SCATTER, GATHER_ALL, BROADCAST, ALL_TO_ALL, BARRIER } kind;
 	int root, stage;

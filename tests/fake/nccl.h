@@ -21,11 +21,11 @@ struct fake_call {
 struct fake_calls {
 	int count, depth;
 	struct fake_call call[FAKE_MOST_CALLS];
-	/* Of the last communicator that was made: the environment and the configuration then. */
+	/* The environment and the configuration when the last communicator was made. */
 	char algorithm[32], protocol[32];
 	int min_ctas, max_ctas, cta_policy, blocking, made, aborted, destroyed, registered, windows;
 	int cluster, nvls_host_mode, finalized, revoked, simulated;
-	/* Of the last call that had a configuration. */
+	/* The configuration of the last call that had one. */
 	char selection[96];
 	int configured, call_min_ctas, call_max_ctas, call_cta_policy, call_cluster;
 	int fail_with;        /* the next collective returns this */

@@ -49,7 +49,7 @@ static inline const struct fb_memory_ops *memory(const struct flow *f)
 	return f->region->segment->ops;
 }
 
-/* Of the bytes that `from` has for `to` in a round. */
+/* Returns the seed of the bytes that `from` has for `to` in a round. */
 static inline uint64_t data_seed(const struct flow *f, int from, int to, int round)
 {
 	return fb_mix64(f->seed + fb_mix64((uint64_t)(from * 64 + to) * 1000 + (uint64_t)round));

@@ -73,7 +73,7 @@ static void spoil(struct fb_transfer *t, struct fb_piece *piece)
 	for (uint64_t i = 1; mutant_kind == MUTANT_SWAPPED && i < t->pieces; i++) {
 		struct fb_piece *last = &piece[i - 1];
 
-		/* Of equal length, so that only the order is wrong. */
+		/* Pieces of equal length change places, so that only the order is wrong. */
 		if (last->bytes == piece[i].bytes && last->bytes) {
 			uint64_t remote = last->remote;
 

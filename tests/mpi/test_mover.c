@@ -225,7 +225,7 @@ static void test_unreachable(struct bench *b)
 	close_all(&o);
 }
 
-/* Of movers whose targets or devices check where bytes go: not shared memory. */
+/* For movers whose targets or devices check where bytes go; shared memory does not. */
 static void test_wrong(struct bench *b, const struct fb_mover_ops *ops)
 {
 	char why[FB_REASON_CHARS] = "";

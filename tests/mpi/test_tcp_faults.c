@@ -113,7 +113,7 @@ static void test_death(const struct fb_group *world)
 }
 
 /*
- * Of three sockets between ranks 0 and 1 the middle one breaks while messages that are spread over
+ * The middle one of three sockets between ranks 0 and 1 breaks while messages that are spread over
  * all of them are under way: both ends say so, and soon.
  */
 static void test_cut(const struct fb_group *world)

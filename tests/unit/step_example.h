@@ -69,13 +69,13 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 				b.value[a] = nranks % 2 == 0 && nranks > 2 && i % 2 ? 2 : 1;
 			break;
 		case FB_AXIS_CHOICES:
-			/* Of later shapes other combinations, for each axis other ones. */
+			/* Later shapes have other combinations, which differ from axis to axis. */
 			while (program->axes[a].names[n])
 				n++;
 			b.value[a] = i < 3 ? 0 : (uint64_t)(i + a) % n;
 			if (!(program->axes[a].schedules >> schedule & 1))
 				b.value[a] = 0;
-			/* Of a stage that one rank has there is one placement. */
+			/* There is only one placement where a rank has one stage. */
 			if (!strcmp(program->axes[a].key, "placement") && b.value[a - 1] == 1)
 				b.value[a] = 0;
 			own->prefetch.value[0] = b.value[0];

@@ -342,7 +342,7 @@ static void test_critical(void)
 		significant += out[r].p <= 0.05;
 	}
 	CHECK(significant > 5 && significant < 30);
-	/* Of 35 assignments the largest alone is below 0.05. */
+	/* Only the largest of 35 assignments is below 0.05. */
 	significant = 0;
 	example_halves(&e, 4, 4);
 	for (uint64_t set = 0; set < 200; set++) {

@@ -279,7 +279,7 @@ static void test_accumulate(void)
 	}
 }
 
-/* Of the busiest link into the rank; at least 1. */
+/* Returns the messages of the busiest link into the rank; at least 1. */
 static uint64_t most_messages(const struct fb_plan *plan)
 {
 	uint64_t most = 1;

@@ -144,7 +144,7 @@ static long run_batch(bool ll, int calls, uint64_t seed)
 				.args = ping_pong ? (const void *)&w.ping_pong[r]
 						  : (const void *)&w.window[r],
 				.blocks = w.shape[r].blocks, .threads = w.shape[r].threads};
-		/* Of put and get the passive end knows nothing: it is checked at the end. */
+		/* The passive end of put and get takes no part, so it is checked at the end. */
 		if (w.job.verb == FB_SEND)
 			launches[r][n++] = (struct emu_launch){
 				.kernel = check_rank, .args = &ranks[r], .blocks = 1, .threads = 1};
@@ -259,7 +259,7 @@ static void test_near(void)
 /* Whether any of some interleavings shows what is wrong. */
 static bool noticed(bool ll)
 {
-	/* Of several calls the later ones write the same bytes once more. */
+	/* Where there are several calls, the later ones write the same bytes once more. */
 	for (uint64_t seed = 1; seed <= 50; seed++)
 		if (run_batch(ll, 1, seed) != 0)
 			return true;

@@ -240,7 +240,7 @@ static void test_several(void)
 	try_rails("auto:all", "fb_one:3 fb_two:1 fb_two:2");
 	fake.port[1][0].state = IBV_PORT_DOWN;
 	try_rails("auto:2", "fb_one:3 fb_two:2");
-	/* Of two networks that of the first; of an Ethernet's ports those with an address. */
+	/* The first network's ports are taken; of an Ethernet those that have an address. */
 	fake.port[1][1].link_layer = IBV_LINK_LAYER_ETHERNET;
 	try_rails("auto:all", "fb_one:3");
 	plug(even);

@@ -67,7 +67,7 @@ static void test_known(void)
 		CHECK_STR(named(&m, false, NULL), "");
 		slow(&m, 1, 2, 2);
 		CHECK_STR(named(&m, false, NULL), n < 4 ? "" : "rank 1 is slow: 2 times");
-		/* Of rates more is better: then all others are 1 by 2. */
+		/* A higher rate is better: then all others are 1 by 2. */
 		for (size_t i = 0; i < n * n; i++)
 			m.time[i] = 1 / m.time[i];
 		CHECK_STR(named(&m, true, NULL), n < 4 ? "" : "rank 1 is slow: 2 times");
@@ -171,7 +171,7 @@ static void test_noise(void)
 		}
 		printf("%zu ranks, of %d tries right: none %d, rank %d, link %d\n", sizes[s],
 		       TRIES / 3, right[0], right[1], right[2]);
-		/* Of four ranks little can be said, and little is. */
+		/* Little can be said about four ranks, and little is. */
 		CHECK(right[0] >= TRIES / 3 * (sizes[s] < 6 ? 93 : 97) / 100);
 		CHECK(sizes[s] < 8 || right[1] >= TRIES / 3 * 95 / 100);
 		CHECK(sizes[s] < 8 || right[2] >= TRIES / 3 * 80 / 100);

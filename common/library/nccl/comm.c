@@ -10,7 +10,7 @@
 #include "common/library/nccl/dump.h"
 
 /*
- * Of pretended nodes: NCCL takes ranks for neighbours whose host has the same name, and reads it
+ * Pretends nodes: NCCL takes ranks for neighbours whose host has the same name, and reads it
  * once. So its trees, rings and sockets between nodes run on one host; the user's own name stays.
  */
 static void name_host(const struct fb_session *session)

@@ -20,8 +20,8 @@ static const enum fb_collective tuned[COLLECTIVE_BITS] = {
 enum { AR = 1, AG = 2, RS = 4, BC = 8, RE = 16 }; /* bits of the same */
 
 /*
- * Of NCCL 2.28's own generator of kernels (src/device/generate.py) and of its tuning. The name is
- * also the token of NCCL_ALGO.
+ * As NCCL 2.28 generates its kernels (src/device/generate.py) and tunes them. The name is also the
+ * token of NCCL_ALGO.
  */
 static const struct algorithm {
 	const char *name, *tag; /* tag: of the configuration of a call */

@@ -100,7 +100,7 @@ struct fb_nccl_proxy {
 	bool within_batch;                                                                         \
 	uint32_t batch_size, batches, ce_number;                                                   \
 	void *stream;
-/* Of versions 2 and 3, before `func` and apart from it. */
+/* What versions 2 and 3 have, where `func` is no member before it. */
 #define FB_NCCL_OLD_COLL(traffic)                                                                  \
 	const char *name;                                                                          \
 	uint64_t hash, number;                                                                     \

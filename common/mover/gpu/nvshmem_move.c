@@ -16,7 +16,7 @@ struct nvshmem_move {
 	struct fb_gpu_move move;
 	enum form form;
 	bool signals; /* each transfer that has a notice is a PUT of one run, which carries it */
-	/* Of kernels. */
+	/* Used where kernels move. */
 	struct fb_transfer *own; /* as the move's, with this rank as the peer */
 	struct fb_gpu_launches launches;
 	uint32_t *blocks_done;

@@ -28,7 +28,7 @@ struct fb_nvshmem_launch {
 	uint32_t *blocks_done; /* 0 in device memory, and 0 again at the end */
 };
 
-/* Of the headers: 1000 * major + minor. */
+/* Returns the version of NVSHMEM's headers: 1000 * major + minor. */
 int fb_nvshmem_device_version(void);
 
 /* Local, when the host library is started, whose nvshmemx_init_attr_t it is. NVSHMEM's code. */

@@ -29,8 +29,8 @@ struct fb_assign_options {
 	size_t draws; /* otherwise the real one and this many random ones */
 	uint64_t seed;
 	/*
-	 * Of two assignments that are each other's mirror image only one is kept, where the mirror
-	 * image is an assignment too: what does not depend on the sign needs no more.
+	 * Keeps only one of two assignments that are each other's mirror image, where the mirror
+	 * image is an assignment too: a statistic that ignores the sign needs no more.
 	 */
 	bool mirrored_once;
 };

@@ -41,7 +41,7 @@ static void print_worst(const struct fb_verdicts_report *report, FILE *out)
 	char times[FB_NUMBER_CHARS];
 	struct fb_shown_ratio ratio;
 
-	/* Of those that regressed, if there are any; what is within its noise is not bad. */
+	/* Rows that regressed, if there are any: the others are within their noise. */
 	for (size_t i = 0; i < c->rows; i++) {
 		const struct fb_judged *row = &c->judged[i];
 

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the n given, one less are differences of time stamps, and two are dropped. */
+/* n iterations give n - 1 differences of time stamps, of which two are dropped. */
 enum { DROPPED = 3, ENOUGH = 5, P99_SAMPLES = 1000 };
 
 static const struct {

@@ -165,7 +165,7 @@ double fb_link_port(const struct fb_node_facts *facts, const char *host, const c
 
 typedef double (*rate_fn)(const struct fb_node_facts *facts, const char *host, const char *gpu);
 
-/* Of all GPUs the least; GPU programs measure on one each. */
+/* Returns the least rate of all GPUs, since the ranks of GPU programs have one each. */
 static double least_of_gpus(const struct fb_node_facts *facts, rate_fn rate)
 {
 	double least = rate(facts, NULL, "*");

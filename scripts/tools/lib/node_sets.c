@@ -68,7 +68,7 @@ static char *key_of(const struct fb_result *row)
 	return key;
 }
 
-/* Of the rows of set number `set` those that have a time. */
+/* Adds those rows of set number `set` that have a time. */
 static void add_times(struct fb_node_sets *sets, const struct fb_results *results, size_t set)
 {
 	size_t before = sets->ntimes;

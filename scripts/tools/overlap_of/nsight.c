@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* Of sqlite3.h, which need not be there. */
+/* Values from sqlite3.h, which need not be there. */
 enum { SQLITE_READONLY_FLAG = 1, SQLITE_GOOD = 0, SQLITE_HAS_ROW = 100, SQLITE_IS_DONE = 101 };
 struct sqlite3;
 struct sqlite3_stmt;

@@ -252,7 +252,7 @@ static void put_curves(const struct fb_plot *plot, const struct fb_section *sect
 	fputs("EOD\n", out);
 }
 
-/* Of n cells of one place: the best time, or the named column's value in that cell; NAN: none. */
+/* Returns the best time of n cells of one place, or that cell's value of `column`; NAN: none. */
 static double tile_of(const struct fb_cell *cell, size_t n, int column)
 {
 	const struct fb_cell *own = fb_cells_best(cell, n, false);

@@ -122,7 +122,7 @@ static double rank_rate(const struct scaling *s, const struct fb_cell *cell)
 	return fb_cell_number(cell, (size_t)s->tokens) / fb_result_number(cell->row, "ranks");
 }
 
-/* Of a series at a size; *base: its rate with the fewest ranks, 0: there was none so far. */
+/* A cell's rate by *base, the series' rate with the fewest ranks (0: none yet), or by the bound. */
 static double efficiency(const struct scaling *s, const struct fb_cell *cell, double *base)
 {
 	double rate = rank_rate(s, cell);

@@ -168,7 +168,7 @@ static bool fit(const struct fb_model_series *s, int without, double us[PARTS])
 	return solved;
 }
 
-/* Of the times of `only` ranks (0: all): the median and the greatest relative error. */
+/* Gives the median and the greatest relative error of the times of `only` ranks (0: all). */
 static void errors(const struct fb_model_series *s, int only, const double us[PARTS],
 		   double *scratch, double *median, double *most)
 {
@@ -187,7 +187,7 @@ static void errors(const struct fb_model_series *s, int only, const double us[PA
 	*median = fb_median(scratch, n, scratch + s->count);
 }
 
-/* Of a series that cannot be fitted `fitted` becomes false. */
+/* Returns false for a series that cannot be fitted. */
 static bool fit_series(struct fb_model_series *s)
 {
 	double *scratch = fb_new(3 * s->count, sizeof(*scratch)), held[PARTS];

@@ -241,7 +241,7 @@ static void judge_variant(struct table *table, const struct fb_result *row, cons
 	}
 }
 
-/* Of a registration only windows show in what ran. */
+/* Only windows show in what ran; other kinds of registration cannot be judged. */
 static enum outcome registration(const char *asked, const struct ran *ran)
 {
 	if (!strcmp(asked, "window"))

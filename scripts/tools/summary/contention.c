@@ -11,7 +11,7 @@
 enum kind { SPIN, CACHE, MEMORY, COPY_IN, COPY_OUT, GEMM, KINDS };
 static const char *const kinds[] = {"spin", "cache", "memory", "copy_in", "copy_out", "gemm"};
 
-/* Of contention, and alike but for the kind of work. */
+/* True for two rows of contention that differ in the kind of work only. */
 static bool alike(const struct fb_cell *a, const struct fb_cell *b)
 {
 	static const char *const keys[] = {

@@ -2,7 +2,7 @@
 /*
  * What was measured of NCCL's variables (studies with `env`, keys env.NAME of `variant`), as a
  * script of exports: the setting with the greatest gain is exported, the others stand beside it.
- * Of many settings one is quicker by luck. So a sign test over the cells decides, at a level that
+ * One of many settings is quicker by luck. So a sign test over the cells decides, at a level that
  * is divided by the number of settings, and only settings that have all cells are ranked.
  */
 #include "scripts/tools/lib/memory.h"

@@ -36,8 +36,8 @@ const struct fb_column fb_step_columns[] = {
 	       "all that a rank dispatches and combines, over communication_us"),
 	COLUMN("wire_GBps", FB_COLUMN_F64, "GB/s", "of it what is for other ranks"),
 	COLUMN("budget_share", FB_COLUMN_F64, "", "communication_us over --token-budget"),
-	COLUMN("compression_error", FB_COLUMN_F64, "", "of a sum of compressed gradients: length "
-	       "of the difference over that of the sum"),
+	COLUMN("compression_error", FB_COLUMN_F64, "", "of a sum of random gradients that are "
+	       "compressed, not the row's: length of the difference over that of the sum"),
 	COLUMN("base_us", FB_COLUMN_TIME_US, "us", "the step that this one is compared with"),
 	COLUMN("cost_us", FB_COLUMN_F64, "us", "this step less that one behind it, median"),
 	COLUMN("cost_low_us", FB_COLUMN_F64, "us", "lower end of its 95% interval"),

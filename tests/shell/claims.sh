@@ -126,7 +126,7 @@ scripts/claims overlap-step --results "$FB_TMP/measured" \
 	--bucket=16K --compute=1ms)" \
 	>"$FB_TMP/out" 2>&1
 expect "exit code of scripts/claims" $? 0
-holds "$FB_TMP/out" 'engine host: ([0-9.]+, 95% interval|nothing \(median_us without an interval)'
+holds "$FB_TMP/out" 'engine host, bytes 65536: ([0-9.]+, 95% interval|nothing \(.* without an)'
 expect "verdicts" "$(grep -c '^verdict: ' "$FB_TMP/out")" 1
 scripts/claims qos --results "$FB_TMP/measured" >"$FB_TMP/out" 2>&1
 holds "$FB_TMP/out" '^verdict:  cannot be tested here: nothing was measured: .* 2 nodes'

@@ -153,36 +153,27 @@ static void remove_region(struct fb_region *region)
 	free(r);
 }
 
-static int open_region(struct cufile_mover *m, struct cufile_region *r)
+static int open_region(struct fb_region *region)
 {
-	int code = make_file(&m->api, &r->fd, &r->handle);
+	const struct cufile_mover *m = (const struct cufile_mover *)region->mover;
+	struct cufile_region *r = (struct cufile_region *)region;
+	const struct fb_segment *s = region->segment;
+	int code = make_file(&m->api, &r->fd, &r->handle), err;
 
 	if (code < 0)
 		return FB_ESYS;
 	if (code)
 		return fb_error(FB_ESYS, "cuFileHandleRegister: error %d", code);
-	return fb_store_reserve(r->fd, r->region.segment->part_bytes);
+	err = fb_store_reserve(r->fd, s->part_bytes);
+	r->known = !err && !m->api.add_memory(fb_segment_part(s, region->mover->group->rank),
+					      s->part_bytes, 0).code;
+	return err;
 }
 
 static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 		      struct fb_region **region)
 {
-	struct cufile_mover *m = (struct cufile_mover *)mover;
-	struct cufile_region *r = calloc(1, sizeof(*r));
-	int err = r ? FB_OK : FB_ENOMEM;
-
-	if (r) {
-		r->region = (struct fb_region){mover, segment};
-		err = open_region(m, r);
-		r->known = !err && !m->api.add_memory(fb_segment_part(segment, mover->group->rank),
-						      segment->part_bytes, 0).code;
-	}
-	err = fb_group_agree(mover->group, err);
-	if (err && r)
-		remove_region(&r->region);
-	else if (r)
-		*region = &r->region;
-	return err;
+	return fb_region_new(mover, segment, sizeof(struct cufile_region), open_region, region);
 }
 
 static int prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,

@@ -246,19 +246,30 @@ int fb_mover_enqueue_await(struct fb_mover *mover, int from, int notice, uint64_
 	return mover->ops->enqueue_behind(mover, &wait, 1, NULL, stream);
 }
 
+int fb_region_new(struct fb_mover *mover, const struct fb_segment *segment, size_t bytes,
+		  int (*open)(struct fb_region *region), struct fb_region **region)
+{
+	struct fb_region *r = calloc(1, bytes);
+	int err = FB_OK;
+
+	if (!r) {
+		err = fb_error(FB_ENOMEM, "mover %s: out of memory", mover->ops->name);
+	} else {
+		*r = (struct fb_region){mover, segment};
+		err = open ? open(r) : FB_OK;
+	}
+	err = fb_group_agree(mover->group, err);
+	if (!err)
+		*region = r;
+	else if (r)
+		mover->ops->remove(r);
+	return err;
+}
+
 int fb_region_add(struct fb_mover *mover, const struct fb_segment *segment,
 		  struct fb_region **region)
 {
-	struct fb_region *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(mover->group, r ? FB_OK : FB_ENOMEM);
-
-	if (err || !r) {
-		free(r);
-		return fb_error(err, "mover %s: out of memory", mover->ops->name);
-	}
-	*r = (struct fb_region){mover, segment};
-	*region = r;
-	return FB_OK;
+	return fb_region_new(mover, segment, sizeof(struct fb_region), NULL, region);
 }
 
 void fb_region_remove(struct fb_region *region)

@@ -291,6 +291,14 @@ int fb_move_enqueue(struct fb_move *move, void *stream);
 int fb_mover_enqueue_await(struct fb_mover *mover, int from, int notice, uint64_t count,
 			   void *stream);
 
+/*
+ * For movers, collective: a region of `bytes` zeroed bytes that begin with a struct fb_region. `open`
+ * (local, prints its errors; NULL: nothing to do) fills in the rest. Where it fails on any rank, all
+ * ranks give their regions to ops->remove, which takes what `open` has left, and get an error.
+ */
+int fb_region_new(struct fb_mover *mover, const struct fb_segment *segment, size_t bytes,
+		  int (*open)(struct fb_region *region), struct fb_region **region);
+
 /* For movers: the usual region and the usual move, which need nothing but what all have. */
 int fb_region_add(struct fb_mover *mover, const struct fb_segment *segment,
 		  struct fb_region **region);

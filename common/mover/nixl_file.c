@@ -51,9 +51,11 @@ static void remove_region(struct fb_region *region)
 }
 
 /* cuFile, which is below GDS, needs O_DIRECT, and looks a file up by its name. */
-static int open_region(struct fb_nixl_mover *m, struct fb_nixl_region *r)
+static int open_region(struct fb_region *region)
 {
-	const struct fb_segment *s = r->region.segment;
+	struct fb_nixl_mover *m = (struct fb_nixl_mover *)region->mover;
+	struct fb_nixl_region *r = (struct fb_nixl_region *)region;
+	const struct fb_segment *s = region->segment;
 	char name[FB_STORE_NAME_CHARS];
 	int err, status;
 
@@ -76,19 +78,7 @@ static int open_region(struct fb_nixl_mover *m, struct fb_nixl_region *r)
 static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 		      struct fb_region **region)
 {
-	struct fb_nixl_region *r = calloc(1, sizeof(*r));
-	int err = FB_ENOMEM;
-
-	if (r) {
-		r->region = (struct fb_region){mover, segment};
-		err = open_region((struct fb_nixl_mover *)mover, r);
-	}
-	err = fb_group_agree(mover->group, err);
-	if (err && r)
-		remove_region(&r->region);
-	else if (r)
-		*region = &r->region;
-	return err;
+	return fb_region_new(mover, segment, sizeof(struct fb_nixl_region), open_region, region);
 }
 
 static int prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,

@@ -113,20 +113,17 @@ static int open_mover(struct fb_mover **mover, const struct fb_session *session,
 	return err;
 }
 
+static int open_region(struct fb_region *region)
+{
+	name_folder((struct fb_object_mover *)region->mover,
+		    ((struct fb_object_region *)region)->url);
+	return FB_OK;
+}
+
 static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 		      struct fb_region **region)
 {
-	struct fb_object_region *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(mover->group, r ? FB_OK : FB_ENOMEM);
-
-	if (err || !r) {
-		free(r);
-		return err;
-	}
-	r->region = (struct fb_region){mover, segment};
-	name_folder((struct fb_object_mover *)mover, r->url);
-	*region = &r->region;
-	return FB_OK;
+	return fb_region_new(mover, segment, sizeof(struct fb_object_region), open_region, region);
 }
 
 static void remove_region(struct fb_region *region)

@@ -219,17 +219,13 @@ static int cma_add(struct fb_mover *mover, const struct fb_segment *segment,
 {
 	const struct fb_group *g = mover->group;
 	uint64_t base = (uintptr_t)fb_segment_part(segment, g->rank);
-	struct cma_region *r = calloc(1, sizeof(*r) + (size_t)g->nranks * sizeof(base));
-	int err = fb_group_agree(g, r ? FB_OK : FB_ENOMEM);
+	size_t bytes = sizeof(struct cma_region) + (size_t)g->nranks * sizeof(base);
+	int err = fb_region_new(mover, segment, bytes, NULL, region);
 
-	if (err || !r) {
-		free(r);
-		return fb_error(err, "mover cma: out of memory");
-	}
-	r->region = (struct fb_region){mover, segment};
-	MPI_Allgather(&base, 1, MPI_UINT64_T, r->base, 1, MPI_UINT64_T, g->comm);
-	*region = &r->region;
-	return FB_OK;
+	if (!err)
+		MPI_Allgather(&base, 1, MPI_UINT64_T, ((struct cma_region *)*region)->base, 1,
+			      MPI_UINT64_T, g->comm);
+	return err;
 }
 
 static int cma_cross(const struct shm_mover *m, const struct fb_transfer *t)

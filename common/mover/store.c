@@ -192,26 +192,18 @@ static void remove_region(struct fb_region *region)
 	free(r);
 }
 
+static int open_region(struct fb_region *region)
+{
+	struct fb_store_region *r = (struct fb_store_region *)region;
+	int err = make_file(r->fd, NULL);
+
+	return err ? err : fb_store_reserve(r->fd[0], region->segment->part_bytes);
+}
+
 static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 		      struct fb_region **region)
 {
-	struct fb_store_region *r = calloc(1, sizeof(*r));
-	int err = r ? FB_OK : FB_ENOMEM;
-
-	if (r) {
-		*r = (struct fb_store_region){{mover, segment}, {-1, -1}};
-		err = make_file(r->fd, NULL);
-	}
-	if (!err && r)
-		err = fb_store_reserve(r->fd[0], segment->part_bytes);
-	err = fb_group_agree(mover->group, err);
-	if (err) {
-		if (r)
-			remove_region(&r->region);
-		return err;
-	}
-	*region = &r->region;
-	return FB_OK;
+	return fb_region_new(mover, segment, sizeof(struct fb_store_region), open_region, region);
 }
 
 /* --- preparing -------------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ static int open_program(struct fb_run *run, void **result)
 	if (state->own->objects || strcmp(machine->settings->engine, "all"))
 		fb_kv_machine_add(machine, fb_mover_object.name, &fb_mover_object, false);
 	fb_kv_machine_add(machine, fb_mover_nixl_file.name, &fb_mover_nixl_file, false);
+	fb_kv_machine_add(machine, fb_mover_store_gpu.name, &fb_mover_store_gpu, true);
 	fb_kv_machine_add(machine, fb_mover_cufile.name, &fb_mover_cufile, true);
 	fb_kv_machine_add(machine, fb_mover_nixl_gpu_file.name, &fb_mover_nixl_gpu_file, true);
 	for (int i = 0; fb_movers[i]; i++)
@@ -139,7 +140,8 @@ int main(int argc, char **argv)
 			"Engine store: host memory and a file of each rank in --folder; "
 			"--algorithm is buffered (page cache), direct (O_DIRECT), uring or "
 			"uring_direct "
-			"(io_uring with --depth requests in flight). Movers of GPU memory: to "
+			"(io_uring with --depth requests in flight). Engine store_gpu: the same "
+			"from GPU memory, through pinned host memory. Movers of GPU memory: to "
 			"pinned host memory; engine cufile: to a file, by NVIDIA's cuFile. Engines "
 			"nixl_file and nixl_gpu_file: to a file, by NIXL's plugins. Engine "
 			"object: from host memory to an object store by HTTP.\n\n"

@@ -292,9 +292,9 @@ int fb_mover_enqueue_await(struct fb_mover *mover, int from, int notice, uint64_
 			   void *stream);
 
 /*
- * For movers, collective: a region of `bytes` zeroed bytes that begin with a struct fb_region. `open`
- * (local, prints its errors; NULL: nothing to do) fills in the rest. Where it fails on any rank, all
- * ranks give their regions to ops->remove, which takes what `open` has left, and get an error.
+ * For movers, collective: a region of `bytes` zeroed bytes that begin with a struct fb_region.
+ * `open` (local, prints its errors; NULL: nothing to do) fills in the rest. Where it fails on any
+ * rank, all ranks get an error, and give their regions to ops->remove with what `open` has left.
  */
 int fb_region_new(struct fb_mover *mover, const struct fb_segment *segment, size_t bytes,
 		  int (*open)(struct fb_region *region), struct fb_region **region);

@@ -13,7 +13,7 @@
 
 enum { ALIGNMENT = 4096 };
 
-static const char *const forms[] = {"buffered", "direct", "uring", "uring_direct", NULL};
+const char *const fb_store_forms[] = {"buffered", "direct", "uring", "uring_direct", NULL};
 
 static const char *chosen_folder;
 
@@ -323,7 +323,7 @@ const struct fb_mover_ops fb_mover_store = {
 	.summary = "between memory and a file of each rank",
 	.transport = "file",
 	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
-	.forms = forms,
+	.forms = fb_store_forms,
 	.open = open_store,
 	.close = close_store,
 	.add = add_region,

@@ -26,11 +26,14 @@
 enum { FB_STORE_DEPTH = 32, FB_STORE_REQUEST = 1 << 20, FB_STORE_NAME_CHARS = 288 };
 
 /*
- * Not in fb_movers. Files have no name once they are open. cufile: cufile.c; object: object.c;
- * nixl_file, nixl_gpu_file: nixl_file.c.
+ * Not in fb_movers. Files have no name once they are open. store_gpu: bounce.c; cufile: cufile.c;
+ * object: object.c; nixl_file, nixl_gpu_file: nixl_file.c.
  */
-extern const struct fb_mover_ops fb_mover_store, fb_mover_cufile, fb_mover_object,
-	fb_mover_nixl_file, fb_mover_nixl_gpu_file;
+extern const struct fb_mover_ops fb_mover_store, fb_mover_store_gpu, fb_mover_cufile,
+	fb_mover_object, fb_mover_nixl_file, fb_mover_nixl_gpu_file;
+
+/* "buffered", ..., NULL: of store and store_gpu. */
+extern const char *const fb_store_forms[];
 
 /*
  * object.c: where objects are made by movers that are opened from now on, and with how many
@@ -56,10 +59,16 @@ int fb_store_reserve(int fd, size_t bytes);
 /* Local: 0, or FB_EINPUT (printed) where a transfer is with another rank than this one. */
 int fb_store_check_peers(const struct fb_mover *mover, const struct fb_move *given);
 
-/* Local, equal on all ranks: whether there is such a form here; else the reason. */
+/* Mover store itself, or the one that carries store_gpu's files; NULL: `mover` is another one. */
+struct fb_mover *fb_store_below(struct fb_mover *mover);
+
+/* Of mover store. Local, equal on all ranks: whether there is such a form here; else the reason. */
 bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS]);
 
-/* Local, with no move under way: requests in flight of io_uring. 0 or FB_ESYS (printed). */
+/*
+ * Of mover store. Local, with no move under way: io_uring's requests in flight. 0 or FB_ESYS
+ * (printed).
+ */
 int fb_store_depth(struct fb_mover *mover, unsigned depth);
 
 /*

@@ -143,7 +143,8 @@ bool fb_tier_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS
 		snprintf(reason, FB_REASON_CHARS, "pages of %llu bytes are not whole ones of the "
 			 "file, which O_DIRECT needs", (unsigned long long)j.page_bytes);
 	else
-		return e->ops != &fb_mover_store || !form || fb_store_can(e->mover, form, reason);
+		return !fb_store_below(e->mover) || !form ||
+		       fb_store_can(fb_store_below(e->mover), form, reason);
 	return false;
 }
 

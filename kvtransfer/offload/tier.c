@@ -214,9 +214,10 @@ int fb_tier_set_up(void *arg, const struct fb_case *c, void **result)
 		i->value[k] = (double)NAN;
 	err = fb_kv_backend_memory(&state->machine, i->engine, true, &state->machine.world->rank,
 				   1);
-	if (!err && i->engine->ops == &fb_mover_store)
+	if (!err && fb_store_below(i->engine->mover))
 		err = fb_group_agree(state->machine.world,
-				     fb_store_depth(i->engine->mover, i->job.depth));
+				     fb_store_depth(fb_store_below(i->engine->mover),
+						    i->job.depth));
 	if (!err)
 		err = fb_group_agree(state->machine.world, make_moves(i));
 	if (!err)

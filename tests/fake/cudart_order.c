@@ -265,6 +265,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 {
 	if (!fake_works())
 		return idle(cudaErrorNotReady);
+	if (fake_is_wrong("undone"))
+		return cudaSuccess;
 	fake_go_on();
 	return fake_event_over(event) ? cudaSuccess : cudaErrorNotReady;
 }

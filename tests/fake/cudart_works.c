@@ -7,8 +7,8 @@
  *
  * Its value can be a mistake: "blind" waits for nothing, "dropped" leaves a chunk out, "early"
  * gives notices before the bytes, "unstored" and "unloaded" do not wait for bulk copies, "unwaited"
- * has what follows an early producer not wait for it. What movers and programs are tested with has
- * to find each.
+ * has what follows an early producer not wait for it, "undone" tells the host at once that events
+ * are over. What movers and programs are tested with has to find each.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>

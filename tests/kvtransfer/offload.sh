@@ -146,8 +146,31 @@ if [ -x "$fake" ]; then
 	FB_FAKE_CUFILE=refuse go 1 --engine cufile --operation evict
 	expect "exit code of an unknown file system" "$rc" 0
 	expect "rows of it" "$(rows ',cufile,.*,skipped,.*takes no file there.*error 5027')" 1
-	unset FB_FAKE_GPU_WORKS
 	verdict offload_fake_gpu
+
+	# Files through pinned slots: every form, and more chunks than slots.
+	go 2 --engine store_gpu --operation evict,onboard --tier-order all --algorithm all \
+		--block-tokens 8
+	expect "exit code of files of GPU memory" "$rc" 0
+	expect "wrong rows of files of GPU memory" "$(rows ',(fault|wrong),')" 0
+	expect "rows of files of GPU memory" "$(rows ',store_gpu,.*,(ok|few|skipped),')" 16
+	tokens=20K go 2 --engine store_gpu --operation evict,onboard --algorithm buffered,uring \
+		--block-tokens 256
+	expect "exit code of more chunks than slots" "$rc" 0
+	[ "$(rows ',(ok|few),.*copy engine, 40 chunks through 32 pinned slots, each by page ')" \
+		-ge 2 ] || fail "chunks: $(rows ',store_gpu,') rows"
+	for ranks in 1 2; do
+		FB_FAKE_GPU_WORKS=right scripts/launch "$ranks" "${fake%offload}test_store" \
+			store_gpu >"$FB_TMP/out" 2>&1 </dev/null
+		expect "exit code of mover store_gpu on $ranks ranks" "$?" 0
+	done
+	# Slots that go to the disk, or are taken again, before the GPU has copied.
+	FB_FAKE_GPU_WORKS=undone go 1 --engine store_gpu --operation evict,onboard \
+		--algorithm buffered
+	[ "$rc" -ne 0 ] || fail "copies that are not over: exit code 0"
+	expect "rows of copies that are not over" "$(rows ',wrong,')" 2
+	unset FB_FAKE_GPU_WORKS
+	verdict offload_fake_gpu_files
 else
 	echo "SKIP offload_fake_gpu: built without CUDA"
 fi

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The mover between memory and files (common/mover/store.h): what is put in any order, from any
+ * The movers between memory and files (common/mover/store.h): what is put in any order, from any
  * places, in pieces of any length comes back to other places byte for byte, in each form and from
  * one form to another; several moves at once count their notices in order; what O_DIRECT cannot
- * do, a transfer with another rank, a file that is too short and a full disk are refused.
+ * do, a transfer with another rank, a file that is too short and a full disk are refused. The
+ * argument store_gpu names that mover instead of store, on emulated GPUs, whose memory is the
+ * host's.
  * ranks: 1 2
  */
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 
 #include "common/base/error.h"
 #include "common/base/rng.h"
+#include "common/cuda/gpu_segment.h"
 #include "common/mover/store.h"
 #include "tests/unit/check.h"
 
@@ -113,8 +116,8 @@ static void test_forms(struct bench *b)
 
 	for (int out = 0; forms[out]; out++)
 		for (int in = 0; forms[in]; in++) {
-			bool can = fb_store_can(b->mover, forms[out], why) &&
-				   fb_store_can(b->mover, forms[in], why);
+			bool can = fb_store_can(fb_store_below(b->mover), forms[out], why) &&
+				   fb_store_can(fb_store_below(b->mover), forms[in], why);
 			bool direct = strstr(forms[out], "direct") || strstr(forms[in], "direct");
 
 			if (!can) {
@@ -125,8 +128,8 @@ static void test_forms(struct bench *b)
 			if (!direct)
 				round_trip(b, forms[out], forms[in], 7);
 		}
-	CHECK_INT(fb_store_depth(b->mover, 3), FB_OK);
-	if (fb_store_can(b->mover, "uring", why))
+	CHECK_INT(fb_store_depth(fb_store_below(b->mover), 3), FB_OK);
+	if (fb_store_can(fb_store_below(b->mover), "uring", why))
 		round_trip(b, "uring", "uring", 1);
 }
 
@@ -196,26 +199,38 @@ static void test_short_read(struct bench *b)
 int main(int argc, char **argv)
 {
 	static struct bench b;
+	const struct fb_mover_ops *ops = &fb_mover_store;
 	char why[FB_REASON_CHARS] = "";
+	struct fb_gpu gpu;
 	int code;
 
 	if (fb_group_open(&b.world, &argc, &argv))
 		return FB_EXIT_FAULT;
+	if (argc > 1 && !strcmp(argv[1], fb_mover_store_gpu.name))
+		ops = &fb_mover_store_gpu;
 	b.session = (struct fb_session){.program = "test_store", .world = &b.world,
 					.settings = &b.settings};
 	fb_rng_seed(&b.rng, (uint64_t)b.world.rank + 1);
 	if (fb_session_open(&b.session) ||
-	    fb_mover_open(&b.mover, &fb_mover_store, &b.session, &b.world, why) ||
-	    fb_segment_open(&b.segment, &b.world, PART, FB_PAGES_NORMAL) ||
-	    b.mover->ops->add(b.mover, &b.segment, &b.region))
+	    (ops->device && fb_gpu_view_open(&gpu, &b.session, &b.world, why)) ||
+	    fb_mover_open(&b.mover, ops, &b.session, &b.world, why) ||
+	    (ops->device ? fb_gpu_segment_open(&b.segment, &gpu, FB_GPU_DEVICE, PART)
+			 : fb_segment_open(&b.segment, &b.world, PART, FB_PAGES_NORMAL)) ||
+	    b.mover->ops->add(b.mover, &b.segment, &b.region)) {
+		printf("%s\n", why);
 		return FB_EXIT_FAULT;
+	}
 	test_forms(&b);
 	test_refused(&b);
 	test_full_disk(&b);
-	test_short_read(&b);
+	/* Memory of emulated GPUs is a file without a name, too. */
+	if (!ops->device)
+		test_short_read(&b);
 	b.mover->ops->remove(b.region);
 	b.mover->ops->close(b.mover);
 	fb_segment_close(&b.segment);
+	if (ops->device)
+		fb_gpu_view_close(&gpu);
 	code = check_done("test_store");
 	fb_session_close(&b.session);
 	fb_group_close(&b.world);

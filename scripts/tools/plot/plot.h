@@ -52,9 +52,8 @@ int fb_plot_forest(const struct fb_plot *plot);
 int fb_plot_history(const struct fb_plot *plot);
 
 /*
- * fb_distribution_curve writes sorted values as a block of lines "value, share in percent", with
- * the last values in full; fb_distribution_marks writes the median and those of p95 and p99 that so
- * many values support.
+ * fb_distribution_curve writes sorted values as lines "value, share in percent", the last ones all;
+ * fb_distribution_marks writes the median, and p95 and p99 where there are values enough for them.
  */
 void fb_distribution_curve(FILE *out, const struct fb_doubles *list);
 void fb_distribution_marks(FILE *out, const struct fb_doubles *list);

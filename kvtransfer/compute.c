@@ -123,8 +123,7 @@ static int run_pass(struct fb_kv_compute *c, struct fb_work work)
 	return err;
 }
 
-/* On a GPU only put on the stream. */
-static int layer(struct fb_kv_compute *c, const struct fb_kv_batch *batch)
+int fb_kv_layer_enqueue(struct fb_kv_compute *c, const struct fb_kv_batch *batch)
 {
 	struct fb_work work[WORKS];
 	int n = list(c, batch, work), err = FB_OK;
@@ -135,11 +134,16 @@ static int layer(struct fb_kv_compute *c, const struct fb_kv_batch *batch)
 	return err;
 }
 
+int fb_kv_finish(struct fb_kv_compute *c)
+{
+	return c->gpu ? fb_gpu_compute_finish(c->gpu) : FB_OK;
+}
+
 int fb_kv_layer(struct fb_kv_compute *c, const struct fb_kv_batch *batch)
 {
-	int err = layer(c, batch);
+	int err = fb_kv_layer_enqueue(c, batch);
 
-	return err || !c->gpu ? err : fb_gpu_compute_finish(c->gpu);
+	return err ? err : fb_kv_finish(c);
 }
 
 /* Elements of products are bf16 on GPUs and f32 on processors; a pass reads and writes f32. */
@@ -178,8 +182,8 @@ static int time_work(struct fb_kv_compute *c, const struct fb_clock *clock,
 		double began = fb_clock_now(clock), spent;
 
 		err = run_work(c, work);
-		if (!err && c->gpu)
-			err = fb_gpu_compute_finish(c->gpu);
+		if (!err)
+			err = fb_kv_finish(c);
 		spent = fb_clock_now(clock) - began;
 		*seconds = k < 2 || spent < *seconds ? spent : *seconds;
 	}
@@ -214,8 +218,8 @@ int fb_kv_step(struct fb_kv_compute *c, const struct fb_kv_batch *batch)
 	int err = FB_OK;
 
 	for (uint32_t l = 0; l < c->model->layers && !err; l++)
-		err = layer(c, batch);
-	return err || !c->gpu ? err : fb_gpu_compute_finish(c->gpu);
+		err = fb_kv_layer_enqueue(c, batch);
+	return err ? err : fb_kv_finish(c);
 }
 
 int fb_kv_prefill(struct fb_kv_compute *c, uint32_t tokens, uint32_t context)

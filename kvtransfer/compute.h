@@ -38,6 +38,9 @@ struct fb_kv_batch {
 	uint64_t cached;
 };
 int fb_kv_layer(struct fb_kv_compute *compute, const struct fb_kv_batch *batch);
+/* The same, on GPUs only put on the stream; and the wait for all that is on it. */
+int fb_kv_layer_enqueue(struct fb_kv_compute *compute, const struct fb_kv_batch *batch);
+int fb_kv_finish(struct fb_kv_compute *compute);
 
 /*
  * What such a layer needs: floating-point operations of its products, and bytes that have to pass

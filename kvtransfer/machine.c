@@ -196,34 +196,28 @@ void fb_kv_machine_close(void *machine)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-static const struct fb_path_line *line_of(const struct fb_kv_machine *m,
-					  const struct fb_kv_backend *b, bool get)
-{
-	return b->ops ? fb_paths_find(&m->paths, b->name, get,
-				      (enum fb_auto_objective)m->settings->objective)
-		      : NULL;
-}
-
 static struct fb_kv_backend *choose(struct fb_kv_machine *m, bool device,
 				    const struct fb_kv_need *need)
 {
-	const struct fb_path_best *measured =
-		fb_paths_best(&m->paths, false, need->get,
-			      (enum fb_auto_objective)m->settings->objective, need->pieces,
-			      need->bytes);
+	enum fb_auto_objective objective = need->beside
+						   ? FB_OVERLAPPED
+						   : (enum fb_auto_objective)m->settings->objective;
+	const struct fb_path_best *measured = fb_paths_best(
+		&m->paths, false, need->get, objective, need->pieces, need->bytes);
 	struct fb_kv_backend *best = NULL, *plain = NULL;
 	unsigned verb = 1u << (need->get ? FB_MOVE_GET : FB_MOVE_PUT);
 	double least = (double)INFINITY;
 
 	for (int i = 0; i < m->backends; i++) {
 		struct fb_kv_backend *b = &m->backend[i];
-		const struct fb_path_line *line = line_of(m, b, need->get);
-		double us = line ? fb_path_us(line, need->pieces, need->bytes) : (double)INFINITY;
+		double us;
 
 		if (b->device != device || b->staged || !b->ops || !(b->ops->verbs & verb))
 			continue;
 		if (!strcmp(b->name, usual_of(m, device)))
 			plain = b;
+		b->line = fb_paths_find(&m->paths, b->name, need->get, objective);
+		us = b->line ? fb_path_us(b->line, need->pieces, need->bytes) : (double)INFINITY;
 		b->measured = b->mover && measured && !strcmp(b->name, measured->mover);
 		if (b->measured)
 			return b;
@@ -302,8 +296,6 @@ void fb_kv_backend_path(const struct fb_kv_machine *m, const struct fb_kv_backen
 {
 	/* All of it but for a path beyond what any mover says. */
 	enum { OWN_CHARS = FB_PATH_CHARS - 96 };
-	const struct fb_path_line *put = line_of(m, b, false), *get = line_of(m, b, true);
-	const struct fb_path_line *line = put ? put : get;
 	char own[FB_PATH_CHARS], *path = traits->path;
 
 	agree_on_path(m->world, traits);
@@ -315,9 +307,9 @@ void fb_kv_backend_path(const struct fb_kv_machine *m, const struct fb_kv_backen
 	if (b->measured)
 		snprintf(path, FB_PATH_CHARS, "%s by path table, best of such lists: %.*s", b->name,
 			 OWN_CHARS, own);
-	else if (line)
+	else if (b->line)
 		snprintf(path, FB_PATH_CHARS, "%s by path table, %s: %.*s", b->name,
-			 fb_auto_objectives[line->objective], OWN_CHARS, own);
+			 fb_auto_objectives[b->line->objective], OWN_CHARS, own);
 	else
 		snprintf(path, FB_PATH_CHARS, "%s, no path table: %.*s", b->name, OWN_CHARS, own);
 }

@@ -25,6 +25,7 @@ struct fb_kv_backend {
 	bool staged; /* pages are in `tier` and pass through `memory`, which is of the host */
 	struct fb_mover *mover;		/* NULL: none, not asked for, or `why` */
 	bool measured; /* it was chosen last by a line `best` */
+	const struct fb_path_line *line; /* or by this one; NULL: by none */
 	char why[FB_REASON_CHARS];
 	/* A pool's segment, or `own` if the mover has its own kind. NULL: not opened, or none. */
 	const struct fb_segment *memory, *tier; /* tier: of offload on GPUs, and of staged pages */
@@ -60,6 +61,7 @@ struct fb_kv_machine {
 struct fb_kv_need {
 	double pieces, bytes; /* of a transfer */
 	bool get, staged;
+	bool beside; /* computing: by overlapped lines, whatever --objective says */
 };
 
 /*

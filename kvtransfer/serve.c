@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 	static const struct fb_default defaults[] = {
 		{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {"memory", "host"},
 		{"min-samples", "6"}, {"max-samples", "20"}, {"max-time", "1min"}, {"ci", "5%"},
-		{"timeout", "10min"}, {NULL, NULL}};
+		{"timeout", "10min"}, {"objective", "overlapped"}, {NULL, NULL}};
 	static const struct fb_program program = {
 		.name = "serve",
 		.summary = "a model served by prefill and decode ranks, or by ranks that do both",

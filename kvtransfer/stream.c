@@ -144,7 +144,8 @@ int main(int argc, char **argv)
 	static struct fb_stream_settings settings;
 	static const struct fb_default defaults[] = {
 		{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {"min-samples", "10"},
-		{"max-samples", "100"}, {"max-time", "5s"}, {NULL, NULL}};
+		{"max-samples", "100"}, {"max-time", "5s"}, {"objective", "overlapped"},
+		{NULL, NULL}};
 	static const struct fb_program program = {
 		.name = "stream",
 		.summary = "a prompt's KV cache layer by layer, beside its computing",

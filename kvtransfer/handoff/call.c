@@ -325,8 +325,11 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	struct fb_handoff_times *t = new_call(i);
 	struct fb_spin spin = {.yields = i->state->machine.world->oversubscribed};
 	int open = 1, err = t ? FB_OK : FB_ENOMEM;
-	double cpu_s = cpu_seconds();
+	double cpu_s = cpu_seconds(), began;
 
+	if (!err && i->beside)
+		err = fb_kv_beside_begin(i->beside, i->fastest_s);
+	began = fb_handoff_now(i);
 	if (!err && i->plan.get) {
 		if (i->waits)
 			t->begin = fb_handoff_now(i);
@@ -361,6 +364,7 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 		if (fb_handoff_posts(i, &i->link[k]))
 			fb_handoff_unbuild(i, &i->link[k]);
 	i->cpu_s += cpu_seconds() - cpu_s;
+	i->fastest_s = fb_kv_beside_fastest(i->fastest_s, fb_handoff_now(i) - began);
 	if (i->watches && i->receives && !err) {
 		/* What the last look did not wait for is there with the notices. */
 		t->visible = isnan(t->visible) ? t->notified : t->visible;

@@ -83,7 +83,8 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 					   const struct fb_case *c)
 {
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
-	struct fb_kv_need need = {.get = p.get, .staged = p.staging != FB_KV_STAGING_NONE};
+	struct fb_kv_need need = {.get = p.get, .staged = p.staging != FB_KV_STAGING_NONE,
+				   .beside = p.beside != NULL};
 
 	if (p.operation != FB_HANDOFF_FIT) {
 		need.bytes = (double)fb_handoff_bytes(&p);
@@ -188,7 +189,7 @@ static bool adjust(void *arg, struct fb_case *c)
 		return false;
 	c->memory = "-"; /* follows from the engine */
 	e = fb_handoff_engine_of(state, c);
-	if (p.operation == FB_HANDOFF_FIT && (p.get || p.send || !strcmp(c->engine, "auto")))
+	if (p.operation == FB_HANDOFF_FIT && !strcmp(c->engine, "auto"))
 		return false;
 	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p) ||
 	    ((p.send || p.form || p.staging) && !strcmp(c->engine, "auto")) ||
@@ -239,6 +240,7 @@ static const char *unused_option(const struct fb_handoff_settings *own)
 		{"wire", own->wires != 1},	 {"staging", own->stagings != 1},
 		{"form", own->forms != 1},	 {"build", own->builds != 1},
 		{"flight", own->flight.count != 1 || own->flight.value[0] != 1},
+		{"beside", own->besides != 1},
 		{"trace-out", own->trace_out != NULL},
 	};
 
@@ -258,7 +260,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 						.algorithms = fb_handoff_algorithms,
 						.memories = fb_mover_memories,
 						.added = &added};
-	size_t models = 0, forms = 0, at[23] = {0};
+	size_t models = 0, forms = 0, at[24] = {0};
 	int err = FB_OK;
 	bool some = false;
 
@@ -280,7 +282,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 				own->flight.count, 2, FB_KV_WIRES, forms, own->layers.count,
 				own->kv_heads.count, own->head_dim.count, FB_KV_PLACEMENTS,
 				FB_KV_STAGINGS, own->staging_bytes.count,
-				own->chunk_tokens.count};
+				own->chunk_tokens.count, 2};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};
@@ -290,7 +292,8 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 		    !(own->builds >> at[11] & 1) || !(own->contents >> at[13] & 1) ||
 		    !(own->wires >> at[14] & 1) ||
 		    !(own->forms >> at[15] & 1) || !(own->placements >> at[19] & 1) ||
-		    !(own->stagings >> at[20] & 1) || (at[22] && at[3] != FB_GRAIN_CHUNK) ||
+		    !(own->stagings >> at[20] & 1) || !(own->besides >> at[23] & 1) ||
+		    (at[22] && at[3] != FB_GRAIN_CHUNK) ||
 		    (at[15] && !has_form(&state->machine, fb_handoff_forms[at[15]])) ||
 		    (at[13] && !first_of_tables(own, at)))
 			continue;

@@ -174,7 +174,8 @@ static void count(struct fb_handoff_instance *i)
 	if (i->plan.wire == FB_KV_WIRE_FP8)
 		MPI_Allreduce(&i->worst, &i->value[FB_HANDOFF_QUANTISE_ERROR], 1, MPI_DOUBLE,
 			      MPI_MAX, i->state->machine.world->comm);
-	if (i->calls)
+	/* Processors compute beside transfers, too. */
+	if (i->calls && !i->plan.beside)
 		i->value[FB_HANDOFF_CPU_S_PER_GIB] =
 			sum[3] / (double)i->calls / (sum[2] / (1 << 30));
 	if (sum[5] > 0)
@@ -209,6 +210,18 @@ static void describe_move(struct fb_handoff_instance *i, struct fb_traits *trait
 		fb_handoff_unbuild(i, link);
 }
 
+/* How much was computed beside transfers, and whether processors were enough. Collective. */
+static void describe_beside(struct fb_handoff_instance *i, struct fb_traits *traits)
+{
+	const struct fb_group *w = i->state->machine.world;
+	double layers = i->beside ? (double)fb_kv_beside_layers(i->beside) : 0;
+
+	MPI_Allreduce(&layers, &i->value[FB_HANDOFF_BESIDE_LAYERS], 1, MPI_DOUBLE, MPI_SUM,
+		      w->comm);
+	if (!i->engine->device && (w->oversubscribed || 2 * w->local_ranks > w->cpus))
+		fb_traits_flag(traits, "crowded");
+}
+
 void fb_handoff_describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_handoff_instance *i = instance;
@@ -233,5 +246,7 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 		traits->bound_us = i->bulk_us;
 	}
 	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits);
+	if (i->plan.beside)
+		describe_beside(i, traits);
 	memcpy(traits->extra, i->value, sizeof(i->value));
 }

@@ -18,6 +18,7 @@
 #include "common/base/sizes.h"
 #include "common/record/key.h"
 #include "common/run/program.h"
+#include "kvtransfer/beside.h"
 #include "kvtransfer/carrier.h"
 #include "kvtransfer/model.h"
 #include "kvtransfer/pages.h"
@@ -59,7 +60,8 @@ extern const char *const fb_handoff_operations[], *const fb_handoff_grains[];
 extern const char *const fb_handoff_algorithms[]; /* verbs; then fb_kv_modes, of handover */
 extern const char *const fb_kv_placements[], *const fb_handoff_builds[];
 extern const char *const fb_handoff_forms[]; /* of all movers; the first: the mover's usual one */
-extern const char *const fb_stream_starts[], *const fb_handoff_contents[];
+extern const char *const fb_stream_starts[], *const fb_handoff_contents[],
+	*const fb_handoff_besides[];
 
 /* The values of the program's own options. */
 struct fb_handoff_settings {
@@ -67,7 +69,7 @@ struct fb_handoff_settings {
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight, layers, kv_heads, head_dim; /* 0: the model's */
 	struct fb_sizes staging_bytes, chunk_tokens;
-	uint64_t contents, wires, forms, placements, stagings; /* bits */
+	uint64_t contents, wires, forms, placements, stagings, besides; /* bits */
 	const char *trace_out; /* of handoff: folder of spans; NULL: none are written */
 	void (*spoil)(struct fb_kv_job *job); /* tests: a mistake for each plan; or NULL */
 };
@@ -88,6 +90,7 @@ int fb_handoff_main(const struct fb_handoff_name *as, int argc, char **argv);
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
+	uint64_t beside; /* of handoff */
 	uint64_t block, build, chunk, decode, grain, layout, model;
 	uint64_t page_run, prefill, staging, tokens, wire;
 	uint32_t churn, chunk_tokens, decode_run;
@@ -144,6 +147,7 @@ enum fb_handoff_column {
 	FB_HANDOFF_CPU_S_PER_GIB,
 	FB_HANDOFF_SM_S_PER_GIB,
 	FB_HANDOFF_QUANTISE_ERROR,
+	FB_HANDOFF_BESIDE_LAYERS,
 	FB_HANDOFF_A_US,
 	FB_HANDOFF_A_LOW_US,
 	FB_HANDOFF_A_HIGH_US,
@@ -181,6 +185,7 @@ struct fb_handoff_plan {
 	enum fb_kv_mode mode; /* of handover */
 	enum fb_kv_placement placement;
 	const char *form; /* NULL: the mover's usual one */
+	const struct fb_kv_model *beside; /* which is computed meanwhile; NULL: nothing is */
 	bool get, send, cold; /* neither get nor send: put */
 	struct fb_kv_shape shape; /* of all layers; tp: senders and receivers */
 	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, layers alike */
@@ -270,6 +275,8 @@ struct fb_handoff_instance {
 	} seen; /* in this call: all runs before */
 	double worst;	 /* relative error of quantised elements */
 	double bulk_us, bytes, value[FB_HANDOFF_COLUMNS];
+	struct fb_kv_beside *beside; /* NULL: nothing is computed, or this rank has no part */
+	double fastest_s;	     /* request on this rank; 0: there was none */
 	struct fb_data data; /* fit */
 	struct fb_fit *fit;
 	const struct fb_kv_carrier *carrier; /* of handover */

@@ -117,6 +117,7 @@ static int time_bulk(struct fb_handoff_instance *i)
 
 static void close_instance(struct fb_handoff_instance *i)
 {
+	fb_kv_beside_close(i->beside);
 	if (i->plan.operation == FB_HANDOFF_FIT)
 		fb_fit_close(i);
 	fb_handover_close(i);
@@ -160,6 +161,18 @@ static int open_case(struct fb_handoff_instance *i)
 	return err ? err : time_bulk(i);
 }
 
+/* Local: ranks that have a part compute meanwhile. */
+static int open_beside(struct fb_handoff_instance *i)
+{
+	const struct fb_kv_machine *m = &i->state->machine;
+	bool fit = i->plan.operation == FB_HANDOFF_FIT;
+
+	if (!fb_handoff_counts(i))
+		return FB_OK;
+	return fb_kv_beside_open(&i->beside, i->plan.beside, i->engine->device ? &m->gpu : NULL,
+				 m->session->clock, fit ? m->world->rank == 0 : !i->receives);
+}
+
 int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 {
 	struct fb_handoff_state *state = arg;
@@ -186,6 +199,9 @@ int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 	err = open_memory(state, i->engine);
 	if (!err)
 		err = open_case(i);
+	/* Behind the bulk, which is what the mover does alone. */
+	if (!err && i->plan.beside)
+		err = fb_group_agree(state->machine.world, open_beside(i));
 	if (err) {
 		close_instance(i);
 		return err;

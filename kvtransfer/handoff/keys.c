@@ -22,6 +22,7 @@ enum { VERBS = 3 };
 /* As they are in `variant`; auto never is. */
 const char *const fb_kv_placements[] = {"auto", "disjoint", "shared", "shifted", NULL};
 const char *const fb_handoff_builds[] = {"warm", "cold", NULL};
+const char *const fb_handoff_besides[] = {"none", "computing", NULL};
 const char *const fb_handoff_forms[] = {"usual", "loop", "strided", "batch", "graph", "threads",
 					"tma", "chained", "single", "sge", "put-signal", "put",
 					"block", "warp", "thread", "block-tma",
@@ -32,6 +33,7 @@ const char *const fb_handoff_contents[] = {"cache", "weights", NULL};
 #define KEY(name, type, names) {#name, type, offsetof(struct fb_handoff_keys, name), names}
 
 const struct fb_key fb_handoff_keys[] = {
+	KEY(beside, FB_KEY_CHOICE, fb_handoff_besides),
 	KEY(block, FB_KEY_U64, NULL),
 	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
 	KEY(chunk, FB_KEY_U64, NULL),
@@ -120,6 +122,19 @@ static bool put_own_shape(const struct fb_handoff_keys *keys, struct fb_kv_shape
 	return keys->layers != UINT32_MAX || keys->heads != UINT32_MAX || keys->dim != UINT32_MAX;
 }
 
+/* The request, its tables, and the groups of ranks. */
+static void put_request(const struct fb_handoff_keys *keys, struct fb_kv_shape *s)
+{
+	s->layout = (enum fb_kv_layout)value(keys->layout, FB_KV_LAYOUTS - 1);
+	s->tokens = value(keys->tokens, 1);
+	s->block_tokens = value(keys->block, 1);
+	s->page_run = value(keys->page_run, 1);
+	s->decode_run = narrow(keys->decode_run, 0);
+	s->churn = narrow(keys->churn, 0);
+	s->tp[FB_KV_PREFILL] = value(keys->prefill, 1);
+	s->tp[FB_KV_DECODE] = value(keys->decode, 1);
+}
+
 struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 {
 	const struct fb_handoff_keys *keys = FB_OWN_CONST(struct fb_handoff_keys, c);
@@ -147,20 +162,15 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 	}
 	if (strcmp(c->operation, "stream") && keys->form != FB_KEY_NONE)
 		p.form = fb_handoff_forms[keys->form];
+	model = fb_kv_model_find(fb_kv_model_names[value(keys->model, 0)]);
+	if (value(keys->beside, 0))
+		p.beside = model;
 	if (p.operation == FB_HANDOFF_FIT)
 		return p;
-	model = fb_kv_model_find(fb_kv_model_names[value(keys->model, 0)]);
 	p.shape = fb_kv_model_shape(model, (uint32_t)fb_datatype_size(c->datatype));
 	if (strcmp(c->operation, "stream"))
 		own = put_own_shape(keys, &p.shape);
-	p.shape.layout = (enum fb_kv_layout)value(keys->layout, FB_KV_LAYOUTS - 1);
-	p.shape.tokens = value(keys->tokens, 1);
-	p.shape.block_tokens = value(keys->block, 1);
-	p.shape.page_run = value(keys->page_run, 1);
-	p.shape.decode_run = narrow(keys->decode_run, 0);
-	p.shape.churn = narrow(keys->churn, 0);
-	p.shape.tp[FB_KV_PREFILL] = value(keys->prefill, 1);
-	p.shape.tp[FB_KV_DECODE] = value(keys->decode, 1);
+	put_request(keys, &p.shape);
 	p.flight = (int)narrow(keys->flight, 1);
 	p.lists = 1;
 	p.list[0] = p.shape;
@@ -239,7 +249,12 @@ void fb_handoff_put_keys(const struct fb_handoff_settings *own, const size_t *at
 	}
 	if (at[15])
 		keys->form = at[15];
+	if (at[23])
+		keys->beside = at[23];
 	if (at[1] == FB_HANDOFF_FIT) {
+		/* Lists have no model, but what is computed beside them has. */
+		if (at[23])
+			keys->model = at[0];
 		fb_keys_put(c, fb_handoff_keys);
 		return;
 	}

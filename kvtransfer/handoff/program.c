@@ -68,6 +68,10 @@ static const struct fb_option options[] = {
 		"how the mover carries a list; engines without the form are left out"),
 	NUMBERS(flight, "flight", "1", 1, 256,
 		"requests that pass at once, each to pages of its own"),
+	CHOICES(besides, "beside", "none", fb_handoff_besides,
+		"what ranks do during transfers; computing: senders compute prompts of --model, "
+		"and receivers compute tokens of other requests; times of stages have no wait for "
+		"this computing"),
 	CHOICES(builds, "build", "warm", fb_handoff_builds,
 		"moves are prepared once, or anew for each request"),
 	FB_OPTION_STRING(SETTINGS, trace_out, 0, "trace-out", "DIR", NULL, NULL,
@@ -116,6 +120,8 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	       "counters in requests back to back in setup; not run on hardware"),
 	NUMBER(FB_HANDOFF_QUANTISE_ERROR, "quantise_error", "",
 	       "largest relative error of an element after --wire fp8"),
+	NUMBER(FB_HANDOFF_BESIDE_LAYERS, "beside_layers", "",
+	       "layers that all ranks computed with --beside computing"),
 	TIME(FB_HANDOFF_A_US, "fit_a_us", "time = a + b pieces + bytes / rate: a, median"),
 	TIME(FB_HANDOFF_A_LOW_US, "fit_a_low_us", "95% interval of it"),
 	TIME(FB_HANDOFF_A_HIGH_US, "fit_a_high_us", "the same"),
@@ -151,7 +157,7 @@ static const char description[] =
 	"ranks have seen that their pages are complete. algbw counts bytes delivered to decode "
 	"ranks, busbw those that pass the links of the busiest rank.\n\n"
 	"--operation fit says what a transfer, a piece and a byte cost on the way from rank 0 to "
-	"rank 1, and below which piece size packing pays.\n\n"
+	"rank 1, by put, get or send, and below which piece size packing pays.\n\n"
 	"Moments of two ranks are compared on one host only, where all read one clock. Every "
 	"element is compared, and what must not be written. --bytes is not used: sizes follow from "
 	"--tokens.";

@@ -140,7 +140,7 @@ int fb_handoff_watch(struct fb_handoff_instance *i)
 	double call_s;
 	int err = FB_OK;
 
-	if (i->engine->device) {
+	if (i->engine->device && !p->beside) {
 		err = fb_gpu_busy_measure(&m->gpu, m->world, m->session->clock, run_requests, i,
 					  least_share, &shares, &call_s);
 		/* The GPU of an end that does nothing looks as one without counters. */

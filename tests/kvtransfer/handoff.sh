@@ -183,21 +183,51 @@ expect "exit code of messages that meet" "$rc" 0
 expect "rows of messages that meet" "$(rows ',mpi,send,.*,(ok|few),')" 576
 verdict handoff_wire
 
-go 2 --engine shm,cma,tcp --operation fit
+# Ranks compute meanwhile, but not in all rows; every element is compared.
+go 2 --engine shm,tcp,mpi --algorithm all --beside all --tokens 70 --wire pages,packed
+expect "exit code beside computing" "$rc" 0
+# 6 verbs of 3 movers, 2 kinds of messages, with and without computing.
+expect "rows beside computing" "$(rows ',(ok|few),')" $((6 * 2 * 2))
+paste -d' ' <(column variant) <(column beside_layers) | awk '
+	/beside=computing/ { n++; bad += !($2 > 0); next }
+	{ bad += NF != 1 }
+	END { exit bad || n != 12 }' || fail "computing: $(column beside_layers | sort | uniq -c)"
+verdict handoff_beside
+
+go 2 --engine shm,tcp --operation fit --beside computing
+expect "fits beside computing" "$(rows ',put,.*beside=computing;model=tiny,(ok|few),')" 2
+beside=$(dirname "$csv")
+go 2 --engine shm,cma,tcp,mpi --operation fit --algorithm all
 expect "exit code of fit" "$rc" 0
-[ "$(rows ',fit,(shm|tcp),.*,(ok|few),')" -eq 2 ] || fail "no fit"
+for verb in shm,put shm,get tcp,put tcp,get tcp,send mpi,send; do
+	expect "fits of $verb" "$(rows ",fit,$verb,.*,(ok|few),")" 1
+done
+paste -d, <(column fit_GBps) <(column pack_breakeven_bytes) |
+	awk -F, '$1 != "" { bad += $2 == "" } END { exit bad }' || fail "break-even of packing"
 column fit_GBps | awk '$1 != "" && $1 <= 0 { bad = 1 } END { exit bad }' || fail "a rate is not one"
 verdict handoff_fit
 
 # --engine auto goes by the path table: what kv-paths wrote of the rows above, or what a user says.
-scripts/kv-paths "$(dirname "$csv")" >"$FB_TMP/own.paths" 2>"$FB_TMP/err" ||
+scripts/kv-paths "$(dirname "$csv")" "$beside" >"$FB_TMP/own.paths" 2>"$FB_TMP/err" ||
 	fail "kv-paths: $(cat "$FB_TMP/err")"
-paths=$(grep -cE '^path (shm|cma|tcp) +put alone' "$FB_TMP/own.paths")
-expect "paths of three movers" "$paths" 3
+for how in 'put alone' 'get alone'; do
+	paths=$(grep -cE "^path (shm|cma|tcp) +$how" "$FB_TMP/own.paths")
+	expect "paths of three movers, $how" "$paths" 3
+done
+expect "paths beside computing" "$(grep -cE '^path (shm|tcp) +put overlap' "$FB_TMP/own.paths")" 2
+expect "paths of messages that meet" "$(grep -c '^path mpi' "$FB_TMP/own.paths")" 0
 expect "rows of the crossover" "$(grep -cE '^# +[0-9]+( +(shm|cma|tcp)){5}$' "$FB_TMP/own.paths")" 8
-sed -i 's/^path cma .*/path cma put alone 0 0 9999/' "$FB_TMP/own.paths"
+sed -i 's/^path cma *put alone .*/path cma put alone 0 0 9999/
+	s/^path tcp *put overlapped .*/path tcp put overlapped 0 0 99999/' "$FB_TMP/own.paths"
 go 2 --engine auto,shm --tuning "$FB_TMP/own.paths"
 expect "rows of auto" "$(rows ',reshard,auto,put,.*,(ok|few),.*cma by path table, alone: ')" 1
+# Beside computing the other lines are used, which programs that compute do by themselves.
+go 2 --engine auto --beside computing --tuning "$FB_TMP/own.paths"
+expect "rows of auto beside computing" \
+	"$(rows ',auto,put,.*beside=comp.*,(ok|few),.*tcp by path table, overlapped: ')" 1
+program=stream bin=$FB_BUILD/bin/stream go 2 --engine auto --algorithm layerwise \
+	--tuning "$FB_TMP/own.paths"
+expect "rows of stream" "$(rows ',auto,layerwise,.*tcp by path table, overlapped: ')" 1
 go 2 --engine auto --algorithm get --tuning none
 expect "rows of auto without a table" "$(rows ',auto,get,.*,(ok|few),.*shm, no path table: ')" 1
 echo "path shm put alone 1 1 1" >"$FB_TMP/bad.paths"
@@ -304,6 +334,11 @@ if [ -x "$fake" ]; then
 	expect "copies of 39 runs" "$(rows ',copy,put,.*copy engine, strided of 39 copies, push')" 1
 	expect "auto on GPUs" "$(rows ',auto,put,.*,device,.*cuda, no path table: kernels')" 1
 	# Every form of both, warm and cold, and what a piece costs by each.
+	go 2 --engine copy,cuda --operation reshard,fit --algorithm all --beside all
+	expect "exit code beside computing on emulated GPUs" "$rc" 0
+	expect "rows beside computing on emulated GPUs" "$(rows 'beside=comp.*,(ok|few),')" 8
+	expect "computing on emulated GPUs" "$(column beside_layers | awk '$1 > 0' | wc -l)" 8
+	expect "break-evens on emulated GPUs" "$(column pack_breakeven_bytes | grep -c .)" 8
 	go 2 --engine copy,cuda --form all --operation reshard,fit --build all --tokens 37
 	expect "exit code of forms" "$rc" 0
 	expect "rows of forms" "$(rows ',(copy|cuda),put,.*,(ok|few),')" 24

@@ -234,7 +234,7 @@ MPITESTS := $(addprefix $(B)/tests/,$(notdir $(MPITEST_SRC:.c=)))
 FAKES := $(addprefix $(B)/tests/,$(notdir $(FAKE_SRC:.c=.so)))
 FUZZERS := $(if $(filter -ljansson,$(TOOL_LIBRARIES)),$(addprefix $(B)/tests/fuzz/,$(filter-out \
 	replay,$(notdir $(FUZZ_SRC:.c=)))))
-FAKE_GPU_TESTS := tests/mpi/test_mover.c tests/mpi/test_store.c
+FAKE_GPU_TESTS := $(addprefix tests/mpi/,test_mover.c test_store.c test_gpu_hold.c)
 FAKE_GPU := $(if $(FAKE_CUDA_SRC),$(addprefix $(B)/tests/fake_gpu/,$(notdir \
 	$(PROGRAM_SRC:.c=) $(FAKE_GPU_TESTS:.c=))))
 EVERY_SRC := $(ALL_SRC) $(UNIT_SRC) $(MPITEST_SRC) $(FAKE_SRC) $(FAKE_CUDA_SRC) $(FUZZ_SRC) \

@@ -39,7 +39,7 @@ struct fb_gpu_stream {
 	bool ran;	 /* something did, so that all is loaded */
 	bool ended;	 /* the event behind what is held is enqueued too */
 	int held;	 /* calls enqueued behind the blocking kernel */
-	int most_held;	 /* of calls that are no graph */
+	int commands;	 /* of a call that is no graph, at most */
 	struct fb_gpu_hold hold;
 	cudaStream_t stream;
 	cudaEvent_t begin, end;
@@ -68,7 +68,7 @@ int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, 
 	if (!s)
 		return FB_ENOMEM;
 	*s = (struct fb_gpu_stream){.session = session, .enqueue = enqueue, .arg = arg,
-				    .graph = graph, .most_held = 1,
+				    .graph = graph, .commands = HELD_COMMANDS,
 				    .oversubscribed = gpu->group->oversubscribed};
 	s->event_us = calloc(EVENT_SAMPLES, sizeof(*s->event_us));
 	err = s->event_us ? FB_CUDA(cudaSetDevice(gpu->device)) : FB_ENOMEM;
@@ -101,7 +101,7 @@ void fb_gpu_stream_watch_closely(struct fb_gpu_stream *stream)
 
 void fb_gpu_stream_commands(struct fb_gpu_stream *stream, int commands)
 {
-	stream->most_held = commands < HELD_COMMANDS ? HELD_COMMANDS / commands : 1;
+	stream->commands = commands;
 }
 
 void fb_gpu_stream_close(struct fb_gpu_stream *s)
@@ -236,18 +236,31 @@ static int launch(struct fb_gpu_stream *s, int calls)
 }
 
 /*
+ * How many of the calls a queue holds. The launch of a graph is a command, too: a batch of 1000 may
+ * meet the graph of a single call. One call is held however many commands it has.
+ */
+static int held_calls(const struct fb_gpu_stream *s, int calls)
+{
+	int each = s->exec ? s->exec_calls : calls + 1;
+	int graphs = calls / each < HELD_COMMANDS ? calls / each : HELD_COMMANDS;
+	int single = (HELD_COMMANDS - graphs) / s->commands, left = calls - graphs * each;
+
+	if (single == 0 && graphs == 0)
+		single = 1;
+	return graphs * each + (single < left ? single : left);
+}
+
+/*
  * Enqueues the calls, or as many as can be held, behind a blocking kernel. Not before a first run:
  * what is loaded at first use waits until the GPU is idle.
  */
 static int enqueue_held(struct fb_gpu_stream *s, int calls)
 {
-	int whole = s->exec ? calls / s->exec_calls * s->exec_calls : 0;
-	int single = calls - whole < s->most_held ? calls - whole : s->most_held;
 	int err;
 
 	if (!s->hold.gate || !s->ran || s->held)
 		return FB_OK;
-	s->held = whole + single;
+	s->held = held_calls(s, calls);
 	s->ended = s->held == calls && calls >= EVENT_CALLS;
 	err = fb_gpu_hold_begin(&s->hold, s->stream);
 	if (!err && calls >= EVENT_CALLS)

@@ -181,6 +181,14 @@ grep -q '^held graph' "$FB_TMP/order" || fail "graphs are not held"
 runs 2 all_reduce --engine copy --blocking-kernel --launch stream,graph --cadence all --bytes 8,1M
 runs 1 all_reduce --engine nccl --nccl-library "$FB_BUILD/tests/libfake_nccl.so" \
 	--blocking-kernel --cache cold --bytes 8
+# A batch of 1000 calls that meets the graph of a single call, too.
+rm -f "$FB_TMP"/log.*
+FB_FAKE_GPU_LOG=$FB_TMP/log scripts/launch 1 "$bin/test_gpu_hold" >"$FB_TMP/out" 2>&1
+expect "exit code of test_gpu_hold" $? 0
+expect "graphs of one call that are held, of 1000" "$(awk '
+	/hold_stream/ { n = 0 }
+	/^held graph/ && ++n > most { most = n }
+	END { print most + 0 }' "$FB_TMP"/log.*)" 512
 verdict fake_gpu_held
 
 for ranks in 2 3; do

@@ -71,12 +71,15 @@ queue_is_empty() {
 }
 
 # A job that was put back would wait two minutes, lest it start where it still ends. Three seconds
-# are enough here; in the same second as it ended, Slurm refuses to start it.
+# are enough here; in the same second as it ended, Slurm refuses to start it. The time from which it
+# may start is looked at, not when Slurm expects it to start: the latter stays two minutes away
+# until the job runs, and a job that is put off again whenever its three seconds are over may never
+# get its turn.
 hurry() {
 	local id
 
-	for id in $(on env SLURM_TIME_FORMAT=%s squeue -h -r -t PD -o '%i %r %S' |
-		awk -v now="$(date +%s)" '$2 == "BeginTime" && $3 > now + 30 { print $1 }'); do
+	for id in $(on env SLURM_TIME_FORMAT=%s squeue -h -r -t PD -O JobArrayID,EligibleTime |
+		awk -v now="$(date +%s)" '$2 + 0 > now + 30 { print $1 }'); do
 		on scontrol update jobid="$id" StartTime=now+3 2>/dev/null
 	done
 }

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 			"round trip).\n\n"
 			"Memory: pinned (cudaHostAlloc), registered (cudaHostRegister), managed "
 			"(cudaMallocManaged), or pageable, in usual pages or hugepage, hugetlb, "
-			"hugetlb_1g.\n\n"
+			"hugetlb_1g, or those of a mapped file in $TMPDIR.\n\n"
 			"All ranks copy at once, each to its own GPU; rates are of one rank, and "
 			"of h2d_d2h algbw counts both directions, busbw one.",
 		.defaults = defaults,

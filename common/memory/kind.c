@@ -14,6 +14,7 @@ const struct fb_memory_record fb_memory_kinds[FB_MEMORY_KINDS] = {
 	[FB_MEMORY_HUGETLB_1G] = {.name = "hugetlb_1g", .pages = FB_PAGES_HUGETLB_1G},
 	[FB_MEMORY_PAGEABLE] = {.name = "pageable", .pages = FB_PAGES_NORMAL},
 	[FB_MEMORY_REGISTERED] = {.name = "registered", .pages = FB_PAGES_NORMAL},
+	[FB_MEMORY_FILE] = {.name = "file", .pages = FB_PAGES_FILE},
 	[FB_MEMORY_DEVICE] = {.name = "device", .on_gpu = true},
 	[FB_MEMORY_VMM] = {.name = "vmm", .on_gpu = true},
 	[FB_MEMORY_FABRIC] = {.name = "fabric", .on_gpu = true},

@@ -19,6 +19,7 @@ enum fb_memory_kind {
 	FB_MEMORY_HUGETLB_1G,
 	FB_MEMORY_PAGEABLE,   /* of the rank alone, not locked: what a GPU's driver copies */
 	FB_MEMORY_REGISTERED, /* the same, locked and mapped for the GPU */
+	FB_MEMORY_FILE,       /* a mapped file of the rank alone, as weights that are loaded */
 	FB_MEMORY_DEVICE,
 	FB_MEMORY_VMM,
 	FB_MEMORY_FABRIC,

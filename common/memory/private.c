@@ -3,12 +3,15 @@
 #include "common/memory/private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/system/numa.h"
+#include "common/system/temporary.h"
 
 enum { PAGE = 4096 };
 
@@ -24,13 +27,26 @@ void fb_private_touch(char *memory, size_t bytes, size_t page)
 		at[i] = 0;
 }
 
+/* Maps so many bytes, of a file that has no name where they are a file's. */
+static char *map(enum fb_pages kind, size_t bytes)
+{
+	int file = kind == FB_PAGES_FILE ? fb_temporary_file(NULL) : -1, flags;
+	char *mapping = MAP_FAILED;
+
+	flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | huge_flags[kind] : MAP_SHARED;
+	if (kind != FB_PAGES_FILE || (file >= 0 && !posix_fallocate(file, 0, (off_t)bytes)))
+		mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
+	if (file >= 0)
+		close(file);
+	return mapping;
+}
+
 int fb_private_get(struct fb_private *p, enum fb_pages kind, size_t asked, int node)
 {
 	size_t page = fb_pages_bytes(kind), bytes = (asked + page - 1) / page * page;
 	bool thp = kind == FB_PAGES_TRANSPARENT;
 	int err = 0;
-	char *mapping = mmap(NULL, bytes + (thp ? page : 0), PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | huge_flags[kind], -1, 0);
+	char *mapping = map(kind, bytes + (thp ? page : 0));
 
 	if (mapping == MAP_FAILED)
 		return fb_error(FB_ENOMEM, "mmap of %zu bytes: %s", bytes, strerror(errno));

@@ -41,7 +41,7 @@ size_t fb_pages_bytes(enum fb_pages kind)
 {
 	char text[FB_LINE_CHARS];
 
-	if (kind == FB_PAGES_NORMAL)
+	if (kind == FB_PAGES_NORMAL || kind == FB_PAGES_FILE)
 		return (size_t)sysconf(_SC_PAGESIZE);
 	if (kind == FB_PAGES_TRANSPARENT)
 		return transparent_bytes;

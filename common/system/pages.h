@@ -20,6 +20,7 @@ enum fb_pages {
 	FB_PAGES_TRANSPARENT, /* huge where the kernel likes */
 	FB_PAGES_HUGETLB,     /* explicit, of the system's default size: 2 MiB on x86 */
 	FB_PAGES_HUGETLB_1G,  /* explicit, of 1 GiB */
+	FB_PAGES_FILE,        /* usual pages of a file, in the cache of its file system */
 	FB_PAGE_KINDS,
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/system/temporary.h"
 #include "overlap/step/run.h"
 
 enum { CHUNK = 1 << 20 };
@@ -33,19 +34,6 @@ static int print(const struct fb_task *t)
 	if (!log || fprintf(log, "%s %d: loss %.6f\n", t->name, t->number, 0.5) < 0 || fflush(log))
 		return fb_error(FB_EIO, "cannot write a line to a temporary file");
 	return FB_OK;
-}
-
-/* A file without a name in the folder, which is gone with the process. -1: errno says why. */
-static int make_file(const char *folder)
-{
-	char path[4096];
-	int file;
-
-	snprintf(path, sizeof(path), "%s/fabricbench.XXXXXX", folder ? folder : P_tmpdir);
-	file = mkstemp(path);
-	if (file >= 0)
-		(void)unlink(path);
-	return file;
 }
 
 /* Whole chunks, until there are so many bytes. */
@@ -73,12 +61,13 @@ static int use_file(const struct fb_step_config *c, const struct fb_task *t)
 	int err = FB_OK;
 
 	if (made) {
-		file = make_file(c->storage_folder);
+		file = fb_temporary_file(c->storage_folder);
 		room = calloc(1, CHUNK);
 	}
 	if (file < 0 || !room)
 		return fb_error(FB_EIO, "cannot make a file in %s: %s",
-				c->storage_folder ? c->storage_folder : P_tmpdir, strerror(errno));
+				c->storage_folder ? c->storage_folder : "$TMPDIR or /tmp",
+				strerror(errno));
 	if (writes && ftruncate(file, 0))
 		err = fb_error(FB_EIO, "cannot empty a file: %s", strerror(errno));
 	if (!err && (writes || made))

@@ -23,7 +23,8 @@ static const char *const directions[] = {
 static const char gdrcopy[] = "gdrcopy", blocking[] = "blocking";
 static const char *const engines[] = {"copy", "cuda", gdrcopy, NULL};
 static const char *const memories[] = {"pinned",   "registered", "pageable",   "managed",
-				       "hugepage", "hugetlb",	  "hugetlb_1g", NULL};
+				       "hugepage", "hugetlb",	  "hugetlb_1g", "file",
+				       NULL};
 static const char *const launches[] = {blocking, "stream", "graph", NULL};
 
 static int index_of(const char *const *names, const char *name)

@@ -54,11 +54,11 @@ expect "host" "$(count "skipped: $reason\$")" 1
 verdict p2p_gpu_cases
 
 list 1 host_device --bytes 8,1M --memory all --launch all
-expect "directions by copy" "$(count '^(h2d|d2h|h2d_d2h) copy')" $((3 * 7 * 2 * 2))
-expect "directions by kernel" "$(count '^(h2d|d2h|h2d_d2h) cuda')" $((3 * 7 * 2 * 2))
+expect "directions by copy" "$(count '^(h2d|d2h|h2d_d2h) copy')" $((3 * 8 * 2 * 2))
+expect "directions by kernel" "$(count '^(h2d|d2h|h2d_d2h) cuda')" $((3 * 8 * 2 * 2))
 expect "within the device" "$(count '^d2d (copy|cuda) - - - device')" $((2 * 2 * 2))
 expect "messages" "$(count '^ping_pong cuda - - - pinned')" 2
-expect "kernels and pageable memory" "$(count 'skipped: kernels do not reach')" $((3 * 4 * 2 * 2))
+expect "kernels and pageable memory" "$(count 'skipped: kernels do not reach')" $((3 * 5 * 2 * 2))
 expect "all have a reason" "$(count 'skipped: ')" "$(count 'window=')"
 verdict p2p_host_device_cases
 
@@ -73,6 +73,18 @@ for program in latency multi_pair steady host_device; do
 		"$rows"
 done
 verdict p2p_gpu_rows
+
+# Copies of emulated GPUs from and to a mapped file bring the right bytes.
+if [ -x "$FB_BUILD/tests/fake_gpu/host_device" ]; then
+	FB_FAKE_GPU_WORKS=right scripts/launch 1 "$FB_BUILD/tests/fake_gpu/host_device" \
+		--engine copy --bytes 1000 --memory file,pageable --max-time 50ms --quiet \
+		--csv "$FB_TMP/file" </dev/null || fail "host_device: copies of a mapped file"
+	expect "rows of a mapped file" \
+		"$(grep -cE ',file,none,.*,(ok|few),' "$FB_TMP/file/host_device.csv")" 3
+	expect "rows that are wrong" \
+		"$(grep -cE ',(wrong|fault),' "$FB_TMP/file/host_device.csv")" 0
+	verdict p2p_gpu_file
+fi
 
 # refused PATTERN PROGRAM OPTION...: exit code 3 and a line that matches.
 refused() {

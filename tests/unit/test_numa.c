@@ -6,6 +6,7 @@
 #include "common/base/append.h"
 #include "common/base/error.h"
 #include "common/memory/places.h"
+#include "common/memory/private.h"
 #include "common/system/numa.h"
 #include "common/system/pages.h"
 #include "tests/unit/check.h"
@@ -178,6 +179,25 @@ static void test_pages(const char *root)
 	CHECK_INT(fb_pages_free("/nowhere", FB_PAGES_HUGETLB_1G), 0);
 }
 
+/* Pages of a file: zeroed, all there, and of a file that no longer has a name. */
+static void test_file_pages(void)
+{
+	enum { BYTES = 5000 };
+	struct fb_private p;
+	char text[FB_PAGES_CHARS];
+	bool zero = true;
+
+	if (!CHECK_INT(fb_private_get(&p, FB_PAGES_FILE, BYTES, -1), FB_OK))
+		return;
+	for (size_t i = 0; i < BYTES; i++)
+		zero &= !p.memory[i];
+	CHECK(zero);
+	CHECK_STR(fb_pages_text("/proc/self/smaps", p.memory, text), "4K pages");
+	CHECK_INT(msync(p.memory, BYTES, MS_SYNC), 0);
+	fb_private_put(&p);
+	CHECK(!p.memory && !p.mapping);
+}
+
 int main(void)
 {
 	char *root = example_folder();
@@ -188,6 +208,7 @@ int main(void)
 	}
 	test_machine(root);
 	test_pages(root);
+	test_file_pages();
 	example_remove(root);
 	test_here();
 	test_texts();

@@ -106,6 +106,13 @@ void fb_kv_backend_names(const struct fb_kv_machine *m, const char *names[FB_KV_
 int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
 			 const int *peers, int n);
 
+/*
+ * Collective: the mover forgets the memory, which no move names; and has it made known again, with
+ * links to `peers`. 0 or an error on all ranks (printed). Backends without a tier.
+ */
+void fb_kv_backend_forget(struct fb_kv_backend *b);
+int fb_kv_backend_register(struct fb_kv_backend *b, const int *peers, int n);
+
 /* Collective: the model of GPUs, or of processors, as tables have it. False: ranks have several. */
 bool fb_kv_machine_model(const struct fb_kv_machine *m, bool device,
 			 char model[FB_PATHS_MODEL_CHARS]);

@@ -80,6 +80,20 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 	return b->failed;
 }
 
+void fb_kv_backend_forget(struct fb_kv_backend *b)
+{
+	b->ops->remove(b->region);
+	b->region = b->remote = NULL;
+}
+
+int fb_kv_backend_register(struct fb_kv_backend *b, const int *peers, int n)
+{
+	int err = fb_mover_add(b->mover, b->memory, &b->region);
+
+	b->remote = b->region;
+	return err || !b->ops->connect ? err : b->ops->connect(b->mover, peers, n);
+}
+
 void fb_kv_machine_close_memory(struct fb_kv_machine *m)
 {
 	for (int i = 0; i < m->backends; i++) {

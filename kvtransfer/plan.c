@@ -141,13 +141,17 @@ void fb_kv_plan_close(struct fb_kv_plan *plan)
 	*plan = (struct fb_kv_plan){.pairs = 0};
 }
 
-/* Adds bytes to the last unit, to its last run where they are next to that on both sides. */
-static void add_bytes(struct fb_kv_pair *pair, uint64_t src, uint64_t dst, uint64_t bytes)
+/*
+ * Adds bytes to the last unit, to its last run where they are next to that on both sides, unless
+ * they are `apart`.
+ */
+static void add_bytes(struct fb_kv_pair *pair, uint64_t src, uint64_t dst, uint64_t bytes,
+		      bool apart)
 {
 	struct fb_kv_run *next = pair->run + pair->runs, *last = next - 1;
 	bool first = pair->runs == pair->unit[pair->units - 1];
 
-	if (!first && last->src + last->bytes == src && last->dst + last->bytes == dst) {
+	if (!first && !apart && last->src + last->bytes == src && last->dst + last->bytes == dst) {
 		last->bytes += bytes;
 		return;
 	}
@@ -170,7 +174,7 @@ static void add_rows(const struct fb_kv_plan *plan, struct fb_kv_pair *pair, uin
 
 		add_bytes(pair, fb_kv_offset(s, FB_KV_PREFILL, from, src_head + h, t),
 			  fb_kv_offset(s, FB_KV_DECODE, to, dst_head + h, t),
-			  fb_kv_row(s) * (hnd ? tokens : heads));
+			  fb_kv_row(s) * (hnd ? tokens : heads), plan->apart && !i && !token);
 	}
 }
 

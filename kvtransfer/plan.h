@@ -14,7 +14,7 @@
 
 #include "kvtransfer/shape.h"
 
-/* Bytes that are neighbours on both sides, as long as can be. */
+/* Bytes that are neighbours on both sides, as long as can be, or of one page each. */
 struct fb_kv_run {
 	uint64_t src, dst; /* offsets in the region of the sender and of the receiver */
 	uint64_t at;       /* offset in the pair's packed region: the sum of all runs before */
@@ -49,6 +49,7 @@ struct fb_kv_plan {
 	uint64_t out_bytes, in_bytes;   /* staging of the rank that needs most */
 	enum fb_kv_cut cut;             /* of runs that are made from now on */
 	uint32_t chunk_tokens;
+	bool apart; /* runs that are made from now on have bytes of one page each */
 };
 
 /* Pairs and tables, without runs. The shape divides. 0 or FB_ENOMEM (not printed). */

@@ -37,6 +37,8 @@ uint64_t fb_runs_next(struct fb_runs *r, uint64_t *local, uint64_t *remote)
 {
 	uint64_t bytes;
 
+	if (r->walk.transfer->apart)
+		return fb_walk_next(&r->walk, UINT64_MAX, local, remote);
 	if (!r->bytes)
 		r->bytes = fb_walk_next(&r->walk, UINT64_MAX, &r->local, &r->remote);
 	*local = r->local;

@@ -78,6 +78,7 @@ struct fb_transfer {
 	uint64_t local_step, remote_step;
 	uint64_t local_at, remote_at; /* added to all offsets: one list serves many places */
 	int notice; /* of PUT and GET: what the peer counts one more of; 0: nothing */
+	bool apart; /* the mover does not make one piece of neighbours (fb_runs_next) */
 };
 
 struct fb_mover {
@@ -191,7 +192,7 @@ extern const struct fb_mover_ops *fb_movers[];
  * returns the mover, or NULL where it was built for another version than the one given. What
  * programs give to libraries are all functions fb_*.
  */
-enum { FB_MOVER_VERSION = 3 };
+enum { FB_MOVER_VERSION = 4 };
 typedef const struct fb_mover_ops *fb_mover_plugin_fn(unsigned version);
 fb_mover_plugin_fn fb_mover_plugin;
 
@@ -348,7 +349,10 @@ static inline uint64_t fb_walk_next(struct fb_walk *walk, uint64_t most, uint64_
 	return 0;
 }
 
-/* The same by runs: pieces that go on where others end, on both sides, are one. 0: no more. */
+/*
+ * The same by runs: pieces that go on where others end, on both sides, are one, unless the transfer
+ * keeps them apart. 0: no more.
+ */
 struct fb_runs {
 	struct fb_walk walk;
 	uint64_t local, remote, bytes; /* of the piece that has been looked at already */

@@ -15,7 +15,7 @@
 
 #include "common/base/error.h"
 #include "common/base/spin.h"
-#include "kvtransfer/handoff/handoff.h"
+#include "kvtransfer/handoff/fit.h"
 
 enum { MOST_CALLS = 1 << 20, TAG = 0x6b76 };
 
@@ -36,8 +36,8 @@ static struct fb_handoff_times *new_call(struct fb_handoff_instance *i)
 	}
 	/* A run without an end overwrites the last entry. */
 	i->calls += i->calls < MOST_CALLS;
-	i->times[i->calls - 1] =
-		(struct fb_handoff_times){none, none, none, none, none, none, none, none, none};
+	i->times[i->calls - 1] = (struct fb_handoff_times){none, none, none, none, none,
+							   none, none, none, none, none};
 	return &i->times[i->calls - 1];
 }
 
@@ -330,9 +330,11 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	if (!err && i->beside)
 		err = fb_kv_beside_begin(i->beside, i->fastest_s);
 	began = fb_handoff_now(i);
+	if (!err && i->plan.registers)
+		err = fb_handoff_register(i, t);
 	if (!err && i->plan.get) {
 		if (i->waits)
-			t->begin = fb_handoff_now(i);
+			stamp(i, &t->begin);
 		err = pack_all(i, t);
 		if (!err)
 			err = give_leave(i);
@@ -342,7 +344,7 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	if (!err && i->plan.send && !i->receives)
 		meet(i);
 	if (!err && !i->plan.get && i->posts && !i->receives)
-		t->begin = fb_handoff_now(i);
+		stamp(i, &t->begin);
 	if (!err)
 		err = begin(i, t);
 	if (!err && i->plan.send && i->receives)

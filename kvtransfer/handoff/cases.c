@@ -42,19 +42,19 @@ int fb_handoff_open(struct fb_run *run, void **result)
 
 /*
  * Runs of a pair in a region. With nhd and unlike degrees of parallelism each token is cut into
- * heads; else runs of pages stay whole.
+ * heads; else runs of pages stay whole, unless pages are kept apart.
  */
-static double runs_of(const struct fb_kv_shape *s)
+static double runs_of(const struct fb_kv_shape *s, bool apart)
 {
-	uint32_t run = s->churn ? 1 : s->page_run ? s->page_run : UINT32_MAX;
+	uint32_t run = s->churn || apart ? 1 : s->page_run ? s->page_run : UINT32_MAX;
 	uint32_t whole = fb_kv_blocks(s) / run + 1;
 
 	return s->layout == FB_KV_NHD && s->tp[0] != s->tp[1] ? s->tokens : whole;
 }
 
-static double pieces_of(const struct fb_kv_shape *s)
+static double pieces_of(const struct fb_kv_shape *s, bool apart)
 {
-	return (double)fb_kv_regions(s) * runs_of(s);
+	return (double)fb_kv_regions(s) * runs_of(s, apart);
 }
 
 /* Moves of a pair. A fan's requests are of one rank and for one. */
@@ -71,7 +71,7 @@ static double moves_of(const struct fb_handoff_plan *p)
 
 		moves += (p->by_layer ? s->layers : 1) *
 			 (p->cut == FB_KV_CUT_NONE    ? 1
-			  : p->cut == FB_KV_CUT_RUN   ? runs_of(s)
+			  : p->cut == FB_KV_CUT_RUN   ? runs_of(s, p->apart)
 			  : p->cut == FB_KV_CUT_HEAD  ? blocks * heads
 			  : p->cut == FB_KV_CUT_CHUNK ? ceil((double)s->tokens / p->chunk_tokens)
 						      : blocks);
@@ -89,7 +89,8 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 	if (p.operation != FB_HANDOFF_FIT) {
 		need.bytes = (double)fb_handoff_bytes(&p);
 		for (int l = 0; l < (p.list[0].whole ? p.lists : 1); l++)
-			need.pieces += pieces_of(p.list[0].whole ? &p.list[l] : &p.shape);
+			need.pieces += pieces_of(p.list[0].whole ? &p.list[l] : &p.shape,
+						  p.apart);
 		need.bytes = (double)fb_kv_wire_bytes(p.wire, (uint64_t)need.bytes);
 		if (p.wire)
 			need.pieces = moves_of(&p);
@@ -240,7 +241,8 @@ static const char *unused_option(const struct fb_handoff_settings *own)
 		{"wire", own->wires != 1},	 {"staging", own->stagings != 1},
 		{"form", own->forms != 1},	 {"build", own->builds != 1},
 		{"flight", own->flight.count != 1 || own->flight.value[0] != 1},
-		{"beside", own->besides != 1},
+		{"beside", own->besides != 1},	 {"coalesce", own->coalesces != 1},
+		{"register", own->registers != 1},
 		{"trace-out", own->trace_out != NULL},
 	};
 
@@ -260,7 +262,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 						.algorithms = fb_handoff_algorithms,
 						.memories = fb_mover_memories,
 						.added = &added};
-	size_t models = 0, forms = 0, at[24] = {0};
+	size_t models = 0, forms = 0, at[26] = {0};
 	int err = FB_OK;
 	bool some = false;
 
@@ -282,7 +284,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 				own->flight.count, 2, FB_KV_WIRES, forms, own->layers.count,
 				own->kv_heads.count, own->head_dim.count, FB_KV_PLACEMENTS,
 				FB_KV_STAGINGS, own->staging_bytes.count,
-				own->chunk_tokens.count, 2};
+				own->chunk_tokens.count, 2, 2, 2};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};
@@ -293,6 +295,8 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 		    !(own->wires >> at[14] & 1) ||
 		    !(own->forms >> at[15] & 1) || !(own->placements >> at[19] & 1) ||
 		    !(own->stagings >> at[20] & 1) || !(own->besides >> at[23] & 1) ||
+		    !(own->coalesces >> at[24] & 1) ||
+		    !(own->registers >> at[25] & 1) || (at[25] && own->builds >> at[11] > 1) ||
 		    (at[22] && at[3] != FB_GRAIN_CHUNK) ||
 		    (at[15] && !has_form(&state->machine, fb_handoff_forms[at[15]])) ||
 		    (at[13] && !first_of_tables(own, at)))

@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "common/record/timeline.h"
-#include "kvtransfer/handoff/handoff.h"
+#include "kvtransfer/handoff/fit.h"
 
 enum { MIN_P90 = 50, MIN_P999 = 10000 };
 
@@ -41,8 +41,9 @@ double *fb_handoff_reduce(const struct fb_handoff_instance *i)
 	}
 	for (size_t k = 0; k < i->calls; k++) {
 		const struct fb_handoff_times *t = &i->times[k];
-		const double value[FB_STAGES] = {-t->begin, t->build, t->pack, t->post, t->released,
-						 t->visible, t->notified, t->unpack, t->usable};
+		const double value[FB_STAGES] = {
+			-t->begin, t->registered, t->build, t->pack, t->post, t->released,
+			t->visible, t->notified, t->unpack, t->usable};
 
 		for (int s = 0; s < FB_STAGES; s++)
 			all[(size_t)s * i->calls + k] = isnan(value[s]) ? -HUGE_VAL : value[s];
@@ -85,22 +86,25 @@ static void trace(const struct fb_handoff_instance *i, const double *all)
 		return;
 	}
 	for (size_t k = 0; k < n; k++) {
-		double t0 = -all[FB_STAGE_BEGIN * n + k], build = all[FB_STAGE_BUILD * n + k];
+		double begin = -all[FB_STAGE_BEGIN * n + k];
+		double t0 = begin + fmax(all[FB_STAGE_REGISTER * n + k], 0);
+		double build = all[FB_STAGE_BUILD * n + k];
 		double pack = fmax(all[FB_STAGE_PACK * n + k], 0);
 		double usable = all[FB_STAGE_USABLE * n + k];
 		/* With GET messages are made before the receivers build. */
 		double built = t0 + build + (i->plan.get ? pack : 0);
 		double packed = t0 + pack + (i->plan.get ? 0 : build);
 
+		add_span(spans, &count, k, "register", begin, t0);
 		if (i->plan.cold)
 			add_span(spans, &count, k, "build", built - build, built);
 		if (i->plan.wire)
 			add_span(spans, &count, k, "pack", packed - pack, packed);
 		add_span(spans, &count, k, "post", fmax(built, packed),
 			 fmax(built, packed) + all[FB_STAGE_POST * n + k]);
-		add_span(spans, &count, k, "done", t0, all[FB_STAGE_RELEASED * n + k]);
+		add_span(spans, &count, k, "done", begin, all[FB_STAGE_RELEASED * n + k]);
 		add_span(spans, &count, k, "unpack", usable - all[FB_STAGE_UNPACK * n + k], usable);
-		add_span(spans, &count, k, "total", t0, usable);
+		add_span(spans, &count, k, "total", begin, usable);
 	}
 	fb_timeline_row("handoff", i->key, row);
 	(void)fb_timeline_append("trace-out", folder, row, spans, count,
@@ -112,7 +116,8 @@ static void trace(const struct fb_handoff_instance *i, const double *all)
 static void put_stages(struct fb_handoff_instance *i, double *all)
 {
 	size_t n = i->calls;
-	double *begin = all, *build = all + FB_STAGE_BUILD * n, *post = all + FB_STAGE_POST * n;
+	double *begin = all, *registered = all + FB_STAGE_REGISTER * n;
+	double *build = all + FB_STAGE_BUILD * n, *post = all + FB_STAGE_POST * n;
 	double *pack = all + FB_STAGE_PACK * n, *unpack = all + FB_STAGE_UNPACK * n;
 	double *released = all + FB_STAGE_RELEASED * n, *notified = all + FB_STAGE_NOTIFIED * n;
 	double *total = all + FB_STAGE_USABLE * n, *wire = all;
@@ -128,11 +133,14 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 		released[k] = (released[k] - t0) * 1e6;
 		notified[k] = (notified[k] - t0) * 1e6;
 		total[k] = (total[k] - t0) * 1e6;
-		wire[k] = total[k] - build[k];
+		registered[k] = isfinite(registered[k]) ? registered[k] * 1e6 : 0;
+		wire[k] = total[k] - build[k] - registered[k];
 	}
 	for (int s = 0; s < FB_STAGES; s++)
 		fb_sort(all + (size_t)s * n, n, all + FB_STAGES * n);
 	v[FB_HANDOFF_BUILD_US] = quantile(build, n, 0.5, 1);
+	if (i->plan.registers)
+		v[FB_HANDOFF_REGISTER_US] = quantile(registered, n, 0.5, 1);
 	if (i->plan.wire) {
 		v[FB_HANDOFF_PACK_US] = quantile(pack, n, 0.5, 1);
 		v[FB_HANDOFF_UNPACK_US] = quantile(unpack, n, 0.5, 1);

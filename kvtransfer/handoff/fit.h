@@ -30,6 +30,15 @@ struct fb_fit {
 	size_t sweeps;
 };
 
+/* Bytes of a rank's part; and the case's life, as of others (instance.c). */
+uint64_t fb_fit_bytes(void);
+int fb_fit_open(struct fb_handoff_instance *i);
+void fb_fit_close(struct fb_handoff_instance *i);
+int fb_fit_prime(struct fb_handoff_instance *i);
+int fb_fit_run(struct fb_handoff_instance *i);
+int fb_fit_check(struct fb_handoff_instance *i, struct fb_mismatch *bad);
+void fb_fit_describe(struct fb_handoff_instance *i, struct fb_traits *traits);
+
 /* Local: the columns of the model, from [sweeps][POINTS][MODES] times in us. */
 void fb_fit_model(struct fb_handoff_instance *i, const double *us);
 

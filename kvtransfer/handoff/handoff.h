@@ -61,15 +61,15 @@ extern const char *const fb_handoff_algorithms[]; /* verbs; then fb_kv_modes, of
 extern const char *const fb_kv_placements[], *const fb_handoff_builds[];
 extern const char *const fb_handoff_forms[]; /* of all movers; the first: the mover's usual one */
 extern const char *const fb_stream_starts[], *const fb_handoff_contents[],
-	*const fb_handoff_besides[];
+	*const fb_handoff_besides[], *const fb_handoff_coalesces[];
 
 /* The values of the program's own options. */
 struct fb_handoff_settings {
-	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
+	uint64_t models, operations, layouts, grains, verbs, builds, registers; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight, layers, kv_heads, head_dim; /* 0: the model's */
 	struct fb_sizes staging_bytes, chunk_tokens;
-	uint64_t contents, wires, forms, placements, stagings, besides; /* bits */
+	uint64_t contents, wires, forms, placements, stagings, besides, coalesces; /* bits */
 	const char *trace_out; /* of handoff: folder of spans; NULL: none are written */
 	void (*spoil)(struct fb_kv_job *job); /* tests: a mistake for each plan; or NULL */
 };
@@ -90,7 +90,7 @@ int fb_handoff_main(const struct fb_handoff_name *as, int argc, char **argv);
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
-	uint64_t beside; /* of handoff */
+	uint64_t beside, coalesce, registers; /* of handoff */
 	uint64_t block, build, chunk, decode, grain, layout, model;
 	uint64_t page_run, prefill, staging, tokens, wire;
 	uint32_t churn, chunk_tokens, decode_run;
@@ -186,6 +186,7 @@ struct fb_handoff_plan {
 	enum fb_kv_placement placement;
 	const char *form; /* NULL: the mover's usual one */
 	const struct fb_kv_model *beside; /* which is computed meanwhile; NULL: nothing is */
+	bool registers, apart; /* memory in each request; pages of neighbours stay pieces */
 	bool get, send, cold; /* neither get nor send: put */
 	struct fb_kv_shape shape; /* of all layers; tp: senders and receivers */
 	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, layers alike */
@@ -230,6 +231,7 @@ struct fb_handoff_link {
 struct fb_handoff_times {
 	double begin;	      /* senders: the pages are there */
 	double build, post;   /* durations, of who posts */
+	double registered;    /* duration, of senders, where requests do this */
 	double pack, unpack;  /* durations, of senders and of receivers */
 	double released;      /* senders: their pages are free again */
 	double visible;	      /* receivers, if watched: the last byte of each run is in its page */
@@ -239,6 +241,7 @@ struct fb_handoff_times {
 
 enum fb_handoff_stage {
 	FB_STAGE_BEGIN,
+	FB_STAGE_REGISTER,
 	FB_STAGE_BUILD,
 	FB_STAGE_PACK,
 	FB_STAGE_POST,
@@ -305,6 +308,8 @@ void fb_handoff_tear_down(void *instance);
 int fb_handoff_prime(void *instance);
 int fb_handoff_check(void *instance, int calls, struct fb_mismatch *bad);
 bool fb_handoff_counts(void *instance);
+/* Collective: forgets the memory, which no move names, then senders begin; makes it known anew. */
+int fb_handoff_register(struct fb_handoff_instance *i, struct fb_handoff_times *t);
 
 /* Seconds. */
 double fb_handoff_now(const struct fb_handoff_instance *i);
@@ -382,15 +387,5 @@ int fb_handover_job(const struct fb_handoff_plan *plan, int rank, int nranks,
 int fb_handover_open(struct fb_handoff_instance *i);
 void fb_handover_close(struct fb_handoff_instance *i);
 void fb_handover_describe(struct fb_handoff_instance *i, struct fb_traits *traits);
-
-/* --- fit.c ------------------------------------------------------------------------------------ */
-
-uint64_t fb_fit_bytes(void);
-int fb_fit_open(struct fb_handoff_instance *i);
-void fb_fit_close(struct fb_handoff_instance *i);
-int fb_fit_prime(struct fb_handoff_instance *i);
-int fb_fit_run(struct fb_handoff_instance *i);
-int fb_fit_check(struct fb_handoff_instance *i, struct fb_mismatch *bad);
-void fb_fit_describe(struct fb_handoff_instance *i, struct fb_traits *traits);
 
 #endif

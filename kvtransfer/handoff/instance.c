@@ -6,7 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/measure/clock.h"
-#include "kvtransfer/handoff/handoff.h"
+#include "kvtransfer/handoff/fit.h"
 
 enum { BULK_TRIES = 5 };
 
@@ -15,8 +15,8 @@ double fb_handoff_now(const struct fb_handoff_instance *i)
 	return fb_clock_now(i->state->machine.session->clock);
 }
 
-/* Collective; every rank may have to do with every other. */
-static int open_memory(struct fb_handoff_state *state, struct fb_kv_backend *e)
+/* Collective; every rank may have to do with every other. `again`: it was known before. */
+static int open_memory(struct fb_handoff_state *state, struct fb_kv_backend *e, bool again)
 {
 	int n = state->machine.world->nranks, *peers = calloc((size_t)n, sizeof(*peers)), err;
 
@@ -24,8 +24,31 @@ static int open_memory(struct fb_handoff_state *state, struct fb_kv_backend *e)
 	for (int r = 0; r < n && peers; r++)
 		peers[r] = r;
 	if (!err)
-		err = fb_kv_backend_memory(&state->machine, e, false, peers, n);
+		err = again ? fb_kv_backend_register(e, peers, n)
+			    : fb_kv_backend_memory(&state->machine, e, false, peers, n);
 	free(peers);
+	return err;
+}
+
+int fb_handoff_register(struct fb_handoff_instance *i, struct fb_handoff_times *t)
+{
+	struct fb_kv_backend *e = i->engine;
+	double began;
+	int err;
+
+	fb_kv_backend_forget(e);
+	began = fb_handoff_now(i);
+	err = open_memory(i->state, e, true);
+	if (i->links && !i->receives) {
+		t->begin = began;
+		t->registered = fb_handoff_now(i) - began;
+	}
+	for (int k = 0; k < i->links && !err; k++)
+		for (uint32_t m = 0; m < i->link[k].moves && i->link[k].transfer; m++) {
+			i->link[k].transfer[m].local = e->region;
+			if (!i->plan.send)
+				i->link[k].transfer[m].remote = e->region;
+		}
 	return err;
 }
 
@@ -70,13 +93,13 @@ static int time_bulk(struct fb_handoff_instance *i)
 	struct kept *kept = calloc((size_t)i->links + 1, sizeof(*kept));
 	int err = fb_group_agree(w, kept ? FB_OK : FB_ENOMEM);
 	const char *form = i->plan.form;
-	bool cold = i->plan.cold;
+	bool cold = i->plan.cold, registers = i->plan.registers;
 
 	if (err || !kept) {
 		free(kept);
 		return err;
 	}
-	i->plan.cold = false;
+	i->plan.cold = i->plan.registers = false;
 	i->plan.form = NULL;
 	for (int k = 0; k < i->links && !err; k++)
 		err = swap_in(i, &i->link[k], &kept[k]);
@@ -109,6 +132,7 @@ static int time_bulk(struct fb_handoff_instance *i)
 	}
 	free(kept);
 	i->plan.cold = cold;
+	i->plan.registers = registers;
 	i->plan.form = form;
 	i->calls = 0;
 	i->cpu_s = 0;
@@ -196,7 +220,7 @@ int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 				   .nranks = state->machine.world->nranks};
 	for (int k = 0; k < FB_HANDOFF_COLUMNS; k++)
 		i->value[k] = (double)NAN;
-	err = open_memory(state, i->engine);
+	err = open_memory(state, i->engine, false);
 	if (!err)
 		err = open_case(i);
 	/* Behind the bulk, which is what the mover does alone. */

@@ -23,6 +23,7 @@ enum { VERBS = 3 };
 const char *const fb_kv_placements[] = {"auto", "disjoint", "shared", "shifted", NULL};
 const char *const fb_handoff_builds[] = {"warm", "cold", NULL};
 const char *const fb_handoff_besides[] = {"none", "computing", NULL};
+const char *const fb_handoff_coalesces[] = {"yes", "no", NULL};
 const char *const fb_handoff_forms[] = {"usual", "loop", "strided", "batch", "graph", "threads",
 					"tma", "chained", "single", "sge", "put-signal", "put",
 					"block", "warp", "thread", "block-tma",
@@ -39,6 +40,7 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(chunk, FB_KEY_U64, NULL),
 	KEY(chunk_tokens, FB_KEY_U32, NULL),
 	KEY(churn, FB_KEY_U32, NULL),
+	KEY(coalesce, FB_KEY_CHOICE, fb_handoff_coalesces),
 	KEY(content, FB_KEY_CHOICE, fb_handoff_contents),
 	KEY(decode, FB_KEY_U64, NULL),
 	KEY(decode_run, FB_KEY_U32, NULL),
@@ -52,6 +54,8 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
 	KEY(page_run, FB_KEY_U64, NULL),
 	KEY(prefill, FB_KEY_U64, NULL),
+	{"register", FB_KEY_CHOICE, offsetof(struct fb_handoff_keys, registers),
+	 fb_handoff_builds},
 	KEY(staging, FB_KEY_CHOICE, fb_kv_stagings),
 	KEY(tokens, FB_KEY_U64, NULL),
 	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
@@ -148,8 +152,8 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 		.by_layer = grains[grain].by_layer, .cut = grains[grain].cut,
 		.chunk_tokens = narrow(keys->chunk_tokens, 0),
 		.get = !strcmp(c->algorithm, "get"),
-		.send = !strcmp(c->algorithm, "send"),
-		.cold = value(keys->build, 1) == 1,
+		.send = !strcmp(c->algorithm, "send"), .apart = value(keys->coalesce, 0) == 1,
+		.cold = value(keys->build, 1) == 1, .registers = value(keys->registers, 0) == 1,
 		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES),
 		.staging = (enum fb_kv_staging)value(keys->staging, FB_KV_STAGING_NONE),
 		.chunk = keys->chunk == FB_KEY_NONE ? UINT64_MAX : keys->chunk};
@@ -268,6 +272,10 @@ void fb_handoff_put_keys(const struct fb_handoff_settings *own, const size_t *at
 	/* One is what rows without the key have. */
 	if (own->flight.value[at[12]] > 1)
 		keys->flight = (uint32_t)own->flight.value[at[12]];
+	if (at[24])
+		keys->coalesce = at[24];
+	if (at[25])
+		keys->registers = keys->build = at[25];
 	if (at[14])
 		keys->wire = at[14];
 	if (at[20])

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "kvtransfer/handoff/handoff.h"
+#include "kvtransfer/handoff/fit.h"
 
 /* --- jobs: who has which pages ---------------------------------------------------------------- */
 
@@ -137,6 +137,7 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 			job->stage_shift = pages + list_pages_bytes(&i->plan, &all);
 			job->worst = i->plan.wire == FB_KV_WIRE_FP8 ? &i->worst : NULL;
 			job->plan.cut = i->plan.cut;
+			job->plan.apart = i->plan.apart;
 			job->plan.chunk_tokens = i->plan.chunk_tokens;
 			if (!err)
 				err = fb_kv_job_plan(job);
@@ -259,7 +260,7 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 			.verb = verb, .peer = flip ? link->from : link->to,
 			.local = i->engine->region,
 			.remote = plan->send ? NULL : i->engine->region,
-			.piece = at, .pieces = n, .repeats = repeats,
+			.piece = at, .pieces = n, .repeats = repeats, .apart = plan->apart,
 			.local_step = step[flip], .remote_step = step[!flip],
 			.notice = plan->send ? 0 : plan->get ? FB_NOTE_GOT : FB_NOTE_PUT};
 		at += n;

@@ -55,6 +55,9 @@ static const struct fb_option options[] = {
 		"layer (layer-block); each head of such a block (head-slice)"),
 	NUMBERS(chunk_tokens, "chunk-tokens", "256", 1, UINT64_C(1) << 24,
 		"tokens of a chunk of --grain chunk"),
+	CHOICES(coalesces, "coalesce", "yes", fb_handoff_coalesces,
+		"pages that are neighbours at both ends become one piece; no: each page is one, "
+		"and the mover does not join them either"),
 	CHOICES(wires, "wire", "pages", fb_kv_wires,
 		"what a move carries: its runs of pages; packed: one message made of them; fp8: "
 		"the same, bf16 elements quantised to e4m3, half the bytes"),
@@ -74,6 +77,9 @@ static const struct fb_option options[] = {
 		"this computing"),
 	CHOICES(builds, "build", "warm", fb_handoff_builds,
 		"moves are prepared once, or anew for each request"),
+	CHOICES(registers, "register", "warm", fb_handoff_builds,
+		"memory is made known to the mover once, or anew in each request, which then "
+		"prepares its moves as well"),
 	FB_OPTION_STRING(SETTINGS, trace_out, 0, "trace-out", "DIR", NULL, NULL,
 			 "appends the stages of each request to spans.csv and trace.json there"),
 	FB_OPTION_END,
@@ -89,7 +95,8 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	NUMBER(FB_HANDOFF_PIECE_BYTES, "piece_bytes", "bytes", "mean length of a run"),
 	NUMBER(FB_HANDOFF_WIRE_BYTES, "wire_bytes", "bytes",
 	       "that all moves carry: half of the pages with --wire fp8"),
-	TIME(FB_HANDOFF_REGISTER_US, "register_us", "making memory known, once, slowest rank"),
+	TIME(FB_HANDOFF_REGISTER_US, "register_us",
+	     "making memory known, once, slowest rank; of a request with --register cold, median"),
 	TIME(FB_HANDOFF_BUILD_US, "build_us", "of a request: preparing its moves, median"),
 	TIME(FB_HANDOFF_PACK_US, "pack_us",
 	     "of a request: making messages of pages, median; of handover alone, fastest of five"),

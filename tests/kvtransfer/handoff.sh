@@ -183,6 +183,29 @@ expect "exit code of messages that meet" "$rc" 0
 expect "rows of messages that meet" "$(rows ',mpi,send,.*,(ok|few),')" 576
 verdict handoff_wire
 
+# 38 blocks of tiny, in order at both ends: one piece for each of 8 regions, or one for each page.
+go 2 --engine shm,cma,tcp,file,mpi_window,mpi --algorithm all --layout all --page-run 0 \
+	--tokens 608 --coalesce all --grain request,run
+expect "exit code of pages apart" "$rc" 0
+expect "wrong rows of pages apart" "$(rows ',(wrong|fault|skipped),')" 0
+paste -d' ' <(column variant) <(column moves) <(column pieces) | awk '
+	{ apart = /coalesce=no/; pages = apart ? 38 : 1 }
+	{ n[apart]++; bad += $3 != 8 * pages || $2 != (/grain=run/ ? pages : 1) }
+	END { exit bad || n[0] < 24 || n[0] != n[1] }' || fail "pieces: $(column pieces | sort -u)"
+verdict handoff_coalesce
+
+# Memory is made known in each request, with moves of that request; or once.
+go 3 --engine shm,cma,tcp,file,mpi_window,mpi --algorithm all --operation reshard,fan --decode 2 \
+	--register all --wire pages,packed --tokens 70
+expect "exit code of cold registration" "$rc" 0
+expect "wrong rows of cold registration" "$(rows ',(wrong|fault|skipped),')" 0
+paste -d' ' <(column variant) <(column register_us) <(column total_us) <(column wire_us) | awk '
+	{ cold = /register=cold/; n[cold]++ }
+	cold { bad += !/build=cold/ || !($2 > 0 && $2 < $3 && $4 < $3) }
+	!cold { bad += !/build=warm/ }
+	END { exit bad || n[1] < 40 || n[0] != n[1] }' || fail "cold registration"
+verdict handoff_register
+
 # Ranks compute meanwhile, but not in all rows; every element is compared.
 go 2 --engine shm,tcp,mpi --algorithm all --beside all --tokens 70 --wire pages,packed
 expect "exit code beside computing" "$rc" 0

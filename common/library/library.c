@@ -83,8 +83,9 @@ const char *fb_library_file(void *handle)
 
 struct search {
 	const char *prefix;
-	char *text;
+	char *text; /* NULL: the first one is looked for */
 	size_t n;
+	char path[PATH_MAX]; /* of the first one */
 };
 
 static int add_loaded(struct dl_phdr_info *info, size_t size, void *arg)
@@ -92,10 +93,12 @@ static int add_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 	struct search *s = arg;
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name, *end = strstr(file, ".so");
-	size_t used = strlen(s->text), length = strlen(s->prefix);
+	size_t used = s->text ? strlen(s->text) : 0, length = strlen(s->prefix);
 
 	(void)size;
-	if (end && !strncmp(file, s->prefix, length))
+	if (!s->text && !strncmp(file, s->prefix, length))
+		return snprintf(s->path, sizeof(s->path), "%s", info->dlpi_name) > 0;
+	if (s->text && end && !strncmp(file, s->prefix, length))
 		snprintf(s->text + used, s->n - used, "%s%.*s", used ? "+" : "",
 			 (int)(end - file - (long)length), file + length);
 	return 0;
@@ -103,9 +106,17 @@ static int add_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 
 const char *fb_library_loaded(const char *prefix, char *text, size_t n)
 {
-	struct search s = {prefix, text, n};
+	struct search s = {.prefix = prefix, .text = text, .n = n};
 
 	*text = '\0';
 	dl_iterate_phdr(add_loaded, &s);
 	return text;
+}
+
+void *fb_library_find(const char *prefix)
+{
+	struct search s = {.prefix = prefix};
+
+	dl_iterate_phdr(add_loaded, &s);
+	return *s.path ? dlopen(s.path, RTLD_NOW | RTLD_NOLOAD) : NULL;
 }

@@ -41,6 +41,12 @@ void fb_library_close(void *handle);
 const char *fb_library_file(void *handle);
 
 /*
+ * A library that the process has loaded already, by the begin of its file's name, to be closed;
+ * NULL: there is none. Functions that it needs from others are found in it, too.
+ */
+void *fb_library_find(const char *prefix);
+
+/*
  * The libraries of this process whose file names begin with `prefix`, without it and what follows
  * ".so", with '+' between: of "nvshmem_transport_" "ibgda+ibrc"; "" where none is loaded. Returns
  * text.

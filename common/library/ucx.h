@@ -229,4 +229,10 @@ void fb_ucx_path(const struct fb_ucx *ucx, void *ep, char *path, size_t n);
  */
 void fb_ucx_path_from_text(const char *text, char *path, size_t n);
 
+/*
+ * The same of the tables that UCX writes with UCX_PROTO_INFO=y: transports of the protocols whose
+ * operation has this name, "remote memory write" or "remote memory read".
+ */
+void fb_ucx_path_from_tables(const char *text, const char *operation, char *path, size_t n);
+
 #endif

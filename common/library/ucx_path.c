@@ -59,6 +59,54 @@ void fb_ucx_path_from_text(const char *text, char *path, size_t n)
 	}
 }
 
+/* The words of a cell that name a transport and its device: "50% on rc_mlx5/mlx5_0:1 and ...". */
+static void add_cell(const char *cell, const char *end, char *path, size_t n)
+{
+	while (cell < end) {
+		size_t length = strcspn(cell, " |\n");
+		char part[NAME_CHARS];
+
+		if (memchr(cell, '/', length) && length < sizeof(part)) {
+			snprintf(part, sizeof(part), "%.*s", (int)length, cell);
+			add_part(part, path, n);
+		}
+		cell += length + 1;
+	}
+}
+
+/*
+ * A table has its operation in one line, and then lines of a range of sizes, how, and by what:
+ *
+ *	| remote memory write by ucp_put* from host memory to host |
+ *	| 0..inf | zero-copy | cma/memory                          |
+ */
+void fb_ucx_path_from_tables(const char *text, const char *operation, char *path, size_t n)
+{
+	bool asked = false;
+
+	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+		const char *bar = strchr(line, '|'), *cell[2] = {NULL};
+		const char *by = strstr(line, " by ucp_");
+
+		end = line + strcspn(line, "\n");
+		if (by && by < end) {
+			const char *name = strstr(line, operation);
+
+			asked = name && name < by;
+			continue;
+		}
+		if (!asked || !bar || bar > end)
+			continue;
+		for (int i = 0; i < 2 && bar; i++)
+			bar = cell[i] = strchr(bar + 1, '|');
+		/* Titles have words in place of a range. */
+		bar = strchr(line, '|') + 1;
+		bar += strspn(bar, " ");
+		if (cell[1] && cell[1] < end && strchr("0123456789", *bar))
+			add_cell(cell[1] + 1, end, path, n);
+	}
+}
+
 /* False: this version does not tell. */
 static bool ask(const struct fb_ucx *ucx, void *ep, char *path, size_t n)
 {

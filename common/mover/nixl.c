@@ -12,6 +12,7 @@
  *
  * What the plugin really used is not told by it. The process's own TCP sockets are counted
  * (TCP_INFO): where they have carried half of the payload or more, the row is flagged nixl-on-tcp.
+ * UCX's version and transports below the plugin are found by nixl_ucx.c.
  */
 #include "common/mover/nixl.h"
 
@@ -132,6 +133,7 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 	int status;
 
 	fb_nixl_name(m->mover.group->rank, name);
+	fb_nixl_ucx_begin(m);
 	/* Its progress thread and this one would wait for each other's lock in every post. */
 	status = m->api.create_configured_agent(name, &alone, &m->agent);
 	if (!status) {
@@ -145,6 +147,7 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 		call = "create_backend";
 		status = m->api.create_backend(m->agent, m->plugin, params, &m->backend);
 	}
+	fb_nixl_ucx_begun(m);
 	/* Plugins of files and objects have nothing to tell other agents. */
 	if (!status && !m->files) {
 		call = "get_local_md";
@@ -174,6 +177,7 @@ void fb_nixl_close(struct fb_mover *mover)
 		m->api.destroy_opt_args(m->args);
 	if (m->agent)
 		m->api.destroy_agent(m->agent);
+	fb_nixl_ucx_end(m);
 	for (int r = 0; r < mover->group->nranks && m->counter; r++)
 		for (int n = 0; n <= FB_NOTICES; n++)
 			free(m->counter[r][n].early);
@@ -361,14 +365,15 @@ static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)move->mover;
 	double tcp = tcp_bytes() - m->tcp_before;
 	int on_tcp = m->payload > 0 && tcp > m->payload / 2;
-	char telemetry[120];
+	char telemetry[120], ucx[200];
 
 	fb_nixl_telemetry_text(m, telemetry, sizeof(telemetry));
+	fb_nixl_ucx_path(m, move, ucx, sizeof(ucx));
 	/* Figures differ each time: `compare` takes what is in parentheses for no other way. */
 	snprintf(traits->path, sizeof(traits->path),
-		 "NIXL, %.40s plugin%s%s (%.0f%% of the payload over own TCP sockets%s)",
+		 "NIXL, %.40s plugin%s%s%s (%.0f%% of the payload over own TCP sockets%s)",
 		 m->plugin, getenv("NIXL_UCX_SGL_ENABLE") ? " with lists" : "",
-		 on_tcp ? " over TCP" : "", m->payload > 0 ? tcp / m->payload * 100 : 0,
+		 on_tcp ? " over TCP" : "", ucx, m->payload > 0 ? tcp / m->payload * 100 : 0,
 		 telemetry);
 	if (on_tcp)
 		fb_traits_flag(traits, "nixl-on-tcp");

@@ -111,6 +111,12 @@ struct fb_nixl_mover {
 	int memory;	  /* FB_NIXL_DRAM or, of a GPU, FB_NIXL_VRAM */
 	uint64_t *device; /* [nranks]: the GPUs' numbers; 0 in host memory */
 	struct fb_gpu gpu;
+	/* Of nixl_ucx.c: UCX's version, its log (0: none), and what of it has gone to stderr. */
+	char ucx[32];
+	int log;
+	size_t passed;
+	void *ucx_plugin; /* NIXL's, which has loaded UCX; NULL: none */
+	void (*ucx_flush)(void); /* of UCX's log */
 };
 
 struct fb_nixl_region {
@@ -155,6 +161,18 @@ int fb_nixl_register_list(struct fb_nixl_mover *m, void **list);
 int fb_nixl_register(struct fb_nixl_mover *m, const struct fb_segment *segment, void **list);
 /* NIXL's own figures of the requests since the last call: ": ...", or nothing. */
 void fb_nixl_telemetry_text(struct fb_nixl_mover *m, char *text, size_t chars);
+
+/*
+ * --- nixl_ucx.c ----------------------------------------------------------------------------------
+ *
+ * Local. Before and behind the making of the backend; and before the mover is freed, with or
+ * without the former.
+ */
+void fb_nixl_ucx_begin(struct fb_nixl_mover *m);
+void fb_nixl_ucx_begun(struct fb_nixl_mover *m);
+void fb_nixl_ucx_end(struct fb_nixl_mover *m);
+/* ", UCX 1.22.0 cma/memory": its version, and what the move's verb has gone by so far; or "". */
+void fb_nixl_ucx_path(struct fb_nixl_mover *m, const struct fb_move *move, char *path, size_t n);
 
 /* fb_mover_ops */
 void fb_nixl_close(struct fb_mover *mover);

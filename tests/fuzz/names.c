@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	if (fb_tcp_parse_subnet(text, &subnet))
 		fb_tcp_address_text(&subnet, (char[FB_TCP_TEXT]){0});
 	fb_ucx_path_from_text(text, path, sizeof(path));
+	fb_ucx_path_from_tables(text, "remote", path, sizeof(path));
 	if (!fb_ratios_parse(&ratios, text) &&
 	    !fb_gradients_split(&gradients, &ratios, 1000, 16)) {
 		fb_gradients_pack(&gradients, 10, 100);

@@ -160,6 +160,36 @@ static void test_path(void)
 	CHECK_STR(path, "UCX 1");
 }
 
+/* What UCX_PROTO_INFO=y writes, here of UCX 1.23 and, of two rails, as older versions do. */
+static const char tables[] =
+	"[179.9] [h:1 :0]   +--------+-------------+-----------------------------------+\n"
+	"[179.9] [h:1 :0]   | rank0 self cfg#0                                         |\n"
+	"[179.9] [h:1 :0]   | remote memory write by ucp_put* from host memory to host |\n"
+	"[179.9] [h:1 :0]   | Range  | Description | Config                            |\n"
+	"[179.9] [h:1 :0]   | 0..inf | zero-copy   | cma/memory                        |\n"
+	"[179.9] [h:1 :0]   | active message by ucp_am_send* from host memory          |\n"
+	"[179.9] [h:1 :0]   |      0 | short       | tcp/lo                            |\n"
+	"[179.9] [h:1 :0]   | ep_cfg[1] | remote memory read by ucp_get* into host memory |\n"
+	"[179.9] [h:1 :0]   |   0..99 | copy-out | rc_mlx5/mlx5_0:1/path0               |\n"
+	"[179.9] [h:1 :0]   | 100..inf | zero-copy | 50% on rc_mlx5/mlx5_0:1/path0 and 50% on "
+	"rc_mlx5/mlx5_1:1/path0 |\n";
+
+static void test_tables(void)
+{
+	char path[192] = "UCX 1", small[8] = "UCX 1";
+
+	fb_ucx_path_from_tables(tables, "remote memory write", path, sizeof(path));
+	CHECK_STR(path, "UCX 1 cma/memory");
+	fb_ucx_path_from_tables(tables, "remote memory read", path, sizeof(path));
+	CHECK_STR(path, "UCX 1 cma/memory+rc_mlx5/mlx5_0:1/path0+rc_mlx5/mlx5_1:1/path0");
+	fb_ucx_path_from_tables(tables, "remote memory write", small, sizeof(small));
+	CHECK_STR(small, "UCX 1");
+	strcpy(path, "UCX 1");
+	fb_ucx_path_from_tables("| x by ucp_\n| remote memory write by ucp_put\n| 0", "remote "
+				"memory write", path, sizeof(path));
+	CHECK_STR(path, "UCX 1");
+}
+
 /* The one that this machine has, if any. */
 static void test_real(void)
 {
@@ -182,6 +212,7 @@ int main(void)
 	test_pending();
 	test_missing();
 	test_path();
+	test_tables();
 	test_real();
 	return check_done("ucx_api");
 }

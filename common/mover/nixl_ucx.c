@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What UCX really uses below NIXL, whose interface does not tell: the version is asked of the UCX
+ * that NIXL's plugin has loaded. The transports are in the tables of protocols that UCX writes to
+ * its log when an endpoint first needs them. So UCX logs to memory of this process, from which
+ * everything else goes on to stderr. Where the user has set one of the variables, nothing is set.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/library/library.h"
+#include "common/library/ucx.h"
+#include "common/mover/nixl.h"
+
+static const char log_variable[] = "UCX_LOG_FILE", table_variable[] = "UCX_PROTO_INFO";
+
+void fb_nixl_ucx_begin(struct fb_nixl_mover *m)
+{
+	char name[32];
+
+	if (strcmp(m->plugin, "UCX") || getenv(log_variable) || getenv(table_variable))
+		return;
+	m->log = memfd_create("fabricbench-ucx", MFD_CLOEXEC);
+	if (m->log <= 0)
+		return;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", m->log);
+	setenv(log_variable, name, 1);
+	setenv(table_variable, "y", 1);
+}
+
+void fb_nixl_ucx_begun(struct fb_nixl_mover *m)
+{
+	struct {
+		const char *(*version)(void);
+		void (*flush)(void);
+	} ucx = {NULL, NULL};
+	static const struct fb_library_symbol table[] = {
+		{"ucp_get_version_string", 0, true},
+		{"ucs_log_flush", sizeof(ucx.version), true},
+	};
+
+	if (m->log > 0) {
+		unsetenv(log_variable);
+		unsetenv(table_variable);
+	}
+	if (!strcmp(m->plugin, "UCX"))
+		m->ucx_plugin = fb_library_find("libplugin_UCX.");
+	if (!m->ucx_plugin)
+		return;
+	fb_library_functions(m->ucx_plugin, table, sizeof(table) / sizeof(table[0]), &ucx);
+	m->ucx_flush = ucx.flush;
+	if (ucx.version) {
+		snprintf(m->ucx, sizeof(m->ucx), "%.30s", ucx.version());
+		fb_fact(m->mover.session, "library.nixl.libucp.version", "%s", m->ucx);
+	}
+}
+
+/* What UCX has written; the caller's to free. NULL: nothing. */
+static char *read_log(const struct fb_nixl_mover *m)
+{
+	struct stat s;
+	char *text;
+	ssize_t n;
+
+	if (m->ucx_flush)
+		m->ucx_flush();
+	if (m->log <= 0 || fstat(m->log, &s) || !s.st_size)
+		return NULL;
+	text = malloc((size_t)s.st_size + 1);
+	n = text ? pread(m->log, text, (size_t)s.st_size, 0) : 0;
+	if (text)
+		text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+/* Lines that are none of a table, from where the last call has ended. */
+static void pass_on(struct fb_nixl_mover *m, const char *text)
+{
+	const char *line = text + (m->passed < strlen(text) ? m->passed : strlen(text));
+
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
+		const char *body = strstr(line, "] ");
+
+		for (const char *next = body; next && next < end; next = strstr(next + 1, "] "))
+			body = next;
+		body = body && body < end ? body + 2 : line;
+		body += strspn(body, " ");
+		if (*body != '|' && *body != '+' && body < end)
+			fprintf(stderr, "%.*s\n", (int)(end - line), line);
+	}
+	m->passed = (size_t)(line - text);
+}
+
+void fb_nixl_ucx_end(struct fb_nixl_mover *m)
+{
+	char *text = read_log(m);
+
+	if (text)
+		pass_on(m, text);
+	free(text);
+	if (m->log > 0)
+		close(m->log);
+	fb_library_close(m->ucx_plugin);
+}
+
+void fb_nixl_ucx_path(struct fb_nixl_mover *m, const struct fb_move *move, char *path, size_t n)
+{
+	bool get = move->transfers && move->transfer[0].verb == FB_MOVE_GET;
+	char *text = read_log(m);
+
+	snprintf(path, n, "%s%s", *m->ucx ? ", UCX " : "", m->ucx);
+	if (text) {
+		pass_on(m, text);
+		fb_ucx_path_from_tables(text, get ? "remote memory read" : "remote memory write",
+					path, n);
+	}
+	free(text);
+}

@@ -118,6 +118,27 @@ holds "$out" "^  NCCL's choice takes 1\.26 times the best forced, .* of 2; at 64
 holds "$out" "^  NCCL's model says 0\.707 of the time, geometric mean of 2; at 1K 0\.5 "
 holds "$out" '^  env.NCCL_P2P_DISABLE=1 against none: 1\.41, .* of 2 \(1 to 2\); .*, slower 1$'
 holds "$out" '^  env.NCCL_SHM_DISABLE=1 against none: 2, geometric mean of 1 '
+# What NCCL chose is no rival of the forced cells beside it. Medians without intervals cross too,
+# where they differ by a tenth; the line says so.
+bare() {
+	row bytes="$1" median_us="$2" median_low_us= median_high_us= "${@:3}"
+}
+rows_to "$FB_TMP/bare.csv"
+bare 1024 10 algorithm=ring protocol=ll
+bare 65536 80 algorithm=ring protocol=ll
+bare 1024 13 algorithm=ring protocol=simple
+bare 65536 60 algorithm=ring protocol=simple
+bare 1024 15
+bare 65536 50
+bare 1024 9 registration=window
+bare 65536 90 registration=window
+"$summary" --crossings "$FB_TMP/bare.csv" >"$FB_TMP/bare" || fail "exit code $?"
+expect "crossings" "$(grep -c ' up to ' "$FB_TMP/bare")" 4
+holds "$FB_TMP/bare" 'ring ll none up to 1K, nccl ring simple none from 64K .*medians without inte'
+holds "$FB_TMP/bare" 'window up to 1K, nccl library library none from 64K'
+expect "NCCL's choice and a cell of it" \
+	"$(grep -c 'ring .* none up to .* nccl library library none from' "$FB_TMP/bare")" 0
+holds "$FB_TMP/bare" ' of 2; at 1K 1\.5, nccl ring ll none$'
 # The same effects as a figure.
 "$summary" --crossings --forest "$FB_TMP/forest.csv" "$FB_TMP/cross.csv" >/dev/null
 holds "$FB_TMP/forest.csv" \

@@ -8,13 +8,30 @@
 
 enum { LABELS = 64 };
 
+/* Whether NCCL chose by itself, or was told what to use. */
+enum choice { OTHER_ENGINE, CHOSEN, FORCED };
+
 /* The cells of a section, by who carried them out. */
 struct ways {
 	const struct fb_section *section;
 	char label[LABELS][FB_LABEL_CHARS];
-	bool best[LABELS]; /* at some size */
+	bool best[LABELS]; /* at some size, of all or of those that NCCL did not choose */
+	enum choice choice[LABELS];
+	const char *registration[LABELS];
 	size_t count;
 };
+
+static enum choice choice_of(const struct fb_cell *cell)
+{
+	if (strcmp(fb_cell_text(cell, "engine"), "nccl"))
+		return OTHER_ENGINE;
+	return strcmp(fb_cell_text(cell, "algorithm"), "library") ? FORCED : CHOSEN;
+}
+
+static bool is_choice(const struct fb_cell *cell)
+{
+	return choice_of(cell) == CHOSEN;
+}
 
 static size_t way_of(struct ways *ways, const struct fb_cell *cell)
 {
@@ -24,8 +41,12 @@ static size_t way_of(struct ways *ways, const struct fb_cell *cell)
 	fb_cell_label(cell, label);
 	while (i < ways->count && strcmp(ways->label[i], label))
 		i++;
-	if (i == ways->count && i < LABELS)
-		memcpy(ways->label[ways->count++], label, sizeof(label));
+	if (i == ways->count && i < LABELS) {
+		memcpy(ways->label[i], label, sizeof(label));
+		ways->choice[i] = choice_of(cell);
+		ways->registration[i] = fb_cell_text(cell, "registration");
+		ways->count++;
+	}
 	return i;
 }
 
@@ -46,18 +67,21 @@ static void collect(struct ways *ways, const struct fb_section *section)
 {
 	*ways = (struct ways){.section = section};
 	for (size_t i = 0, n; i < section->count; i += n) {
-		const struct fb_cell *best = NULL;
+		const struct fb_cell *best[2] = {NULL, NULL}; /* of all; of what was not chosen */
 
 		n = fb_section_same_place(section, i);
 		for (size_t k = i; k < i + n; k++) {
 			const struct fb_cell *cell = &section->cell[k];
 
 			(void)way_of(ways, cell);
-			if (fb_cell_has_time(cell) && (!best || cell->us < best->us))
-				best = cell;
+			for (int of = 0; of < 1 + !is_choice(cell); of++)
+				if (fb_cell_has_time(cell) &&
+				    (!best[of] || cell->us < best[of]->us))
+					best[of] = cell;
 		}
-		if (best && way_of(ways, best) < LABELS)
-			ways->best[way_of(ways, best)] = true;
+		for (int of = 0; of < 2; of++)
+			if (best[of] && way_of(ways, best[of]) < LABELS)
+				ways->best[way_of(ways, best[of])] = true;
 	}
 }
 
@@ -66,7 +90,17 @@ struct point {
 	uint64_t bytes;
 	double ratio; /* time of a by time of b */
 	int sign;     /* -1: a is surely faster; 1: b is; 0: undecided */
+	bool bare;    /* there is no interval, so a tenth between the medians must do */
 };
+
+static struct point point_at(uint64_t bytes, const struct fb_ratio *ratio)
+{
+	bool bare = !isfinite(ratio->low) || !isfinite(ratio->high);
+	double low = bare ? ratio->value / 1.1 : ratio->low;
+	double high = bare ? ratio->value * 1.1 : ratio->high;
+
+	return (struct point){bytes, ratio->value, high < 1 ? -1 : low > 1 ? 1 : 0, bare};
+}
 
 /* Where the ratio is 1 between two sizes, on logarithmic axes; 0: it is not. */
 static uint64_t equal_at(const struct point *from, const struct point *to)
@@ -88,9 +122,10 @@ static void print_crossing(const struct fb_report *report, const struct ways *wa
 
 	if (equal)
 		(void)fb_size_text(equal, middle);
-	fprintf(report->out, "  %s up to %s, %s from %s on%s%s\n", ways->label[first],
+	fprintf(report->out, "  %s up to %s, %s from %s on%s%s%s\n", ways->label[first],
 		fb_size_text(sure->bytes, low), ways->label[then], fb_size_text(now->bytes, high),
-		equal ? "; equal at " : "", middle);
+		equal ? "; equal at " : "", middle,
+		sure->bare || now->bare ? " (by medians without intervals)" : "");
 }
 
 /* Returns how many crossings there are. */
@@ -111,8 +146,7 @@ static size_t cross(const struct fb_report *report, const struct ways *ways, siz
 		ratio = fb_cell_ratio(x, y);
 		if (!isfinite(ratio.value))
 			continue;
-		now = (struct point){cell->bytes, ratio.value,
-				     ratio.high < 1 ? -1 : ratio.low > 1 ? 1 : 0};
+		now = point_at(cell->bytes, &ratio);
 		if (before.bytes && equal_at(&before, &now))
 			equal = equal_at(&before, &now);
 		before = now;
@@ -138,12 +172,6 @@ struct loss {
 	uint64_t at;
 	char label[FB_LABEL_CHARS];
 };
-
-static bool is_choice(const struct fb_cell *cell)
-{
-	return !strcmp(fb_cell_text(cell, "engine"), "nccl") &&
-	       !strcmp(fb_cell_text(cell, "algorithm"), "library");
-}
 
 /* The fastest forced cell beside the library's choice, of the same registration. */
 static const struct fb_cell *best_forced(const struct fb_cell *at, size_t n,
@@ -174,14 +202,15 @@ static void lose(struct loss *loss, const struct fb_ratio *ratio, const struct f
 static void print_loss(const struct fb_report *report, const struct loss *loss, const char *says,
 		       const char *of)
 {
-	char size[FB_SIZE_CHARS];
+	char size[FB_SIZE_CHARS], interval[64] = "";
 
+	if (isfinite(loss->worst.low) && isfinite(loss->worst.high))
+		snprintf(interval, sizeof(interval), " (%.3g to %.3g)", loss->worst.low,
+			 loss->worst.high);
 	if (loss->n)
-		fprintf(report->out,
-			"  %s %.3g %s, geometric mean of %zu; at %s %.3g (%.3g to %.3g), %s\n",
+		fprintf(report->out, "  %s %.3g %s, geometric mean of %zu; at %s %.3g%s, %s\n",
 			says, exp(loss->log_sum / (double)loss->n), of, loss->n,
-			fb_size_text(loss->at, size), loss->worst.value, loss->worst.low,
-			loss->worst.high, loss->label);
+			fb_size_text(loss->at, size), loss->worst.value, interval, loss->label);
 }
 
 static void print_regret(const struct fb_report *report, const struct fb_section *section)
@@ -222,6 +251,19 @@ static void print_model(const struct fb_report *report, const struct fb_section 
 	print_loss(report, &loss, "NCCL's model says", "of the time");
 }
 
+/*
+ * What NCCL chose is one of the forced cells of the same registration: where these differ is
+ * regret, not a crossing.
+ */
+static bool are_rivals(const struct ways *ways, size_t a, size_t b)
+{
+	enum choice x = ways->choice[a], y = ways->choice[b];
+
+	return ways->best[a] && ways->best[b] &&
+	       (!((x == CHOSEN && y == FORCED) || (x == FORCED && y == CHOSEN)) ||
+		strcmp(ways->registration[a], ways->registration[b]));
+}
+
 void fb_summary_crossings(const struct fb_report *report)
 {
 	for (size_t s = 0; s < report->cells->nsections; s++) {
@@ -235,7 +277,7 @@ void fb_summary_crossings(const struct fb_report *report)
 			fb_section_title(section, title, sizeof(title)));
 		for (size_t a = 0; a < ways.count; a++)
 			for (size_t b = a + 1; b < ways.count; b++)
-				if (ways.best[a] && ways.best[b])
+				if (are_rivals(&ways, a, b))
 					found += cross(report, &ways, a, b);
 		if (!found)
 			fprintf(report->out, "  no crossing\n");

@@ -95,8 +95,11 @@ bool fb_device_case(const struct fb_collective_state *state, struct fb_case *c)
 	if (s->accumulate == FB_ACCUMULATE_F32 && !strcmp(c->engine, "cuda") && c->redop >= 0 &&
 	    fb_is_narrow_float(c->datatype))
 		fb_variant_put(c, "accumulate=f32");
-	if (s->nccl_force_by == FB_NCCL_BY_CALL && !strcmp(c->engine, "nccl"))
-		fb_variant_put(c, "nccl_force_by=call");
+	if (s->nccl_force_by != FB_NCCL_BY_COMMUNICATOR && !strcmp(c->engine, "nccl")) {
+		snprintf(key, sizeof(key), "nccl_force_by=%s",
+			 fb_nccl_force_by_names[s->nccl_force_by]);
+		fb_variant_put(c, key);
+	}
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (keys[i].value == keys[i].usual || *state->traffic.variant)
 			continue;

@@ -49,6 +49,7 @@ enum fb_accumulate { FB_ACCUMULATE_TYPE, FB_ACCUMULATE_F32 };
 enum fb_nccl_force_by {
 	FB_NCCL_BY_COMMUNICATOR,
 	FB_NCCL_BY_CALL,
+	FB_NCCL_BY_AUTO, /* a call where the loaded version and the function allow it */
 };
 
 /* Whether RDMA devices read and write GPU memory themselves, and how that is registered. */
@@ -61,6 +62,9 @@ enum fb_gpu_direct {
 
 /* "auto", "no", "dma-buf", "peermem", NULL. */
 extern const char *const fb_gpu_direct_names[];
+
+/* "communicator", "call", "auto", NULL. */
+extern const char *const fb_nccl_force_by_names[];
 
 struct fb_settings {
 	/* Axes: lists, see axes.h. */

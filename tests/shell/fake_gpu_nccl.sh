@@ -85,8 +85,21 @@ runs all_reduce --nccl-force symk:agxll_r,symk:st --nccl-force-by call --bytes 6
 	--registration none,window
 holds "$FB_TMP/out" ',nccl,symk,agxll_r,.*,window,.*: symmetric AllReduce_AGxLL_R'
 holds "$FB_TMP/out" ',nccl,symk,st,.*,window,.*,skipped,NCCL has no symmetric kernel st for this'
-expect "without windows" "$(grep -c 'symk needs --nccl-force-by call' "$FB_TMP/out")" 2
+expect "without windows" "$(grep -c 'symk needs --nccl-force-by call or auto' "$FB_TMP/out")" 2
+# auto: each call where that is possible, a communicator where not, and plain calls where nothing
+# is asked for. The log of the older library says ring:ll128 whatever is forced.
+# shellcheck disable=SC2086
+FB_FAKE_NCCL_LOG=$FB_TMP/auto runs all_reduce $forced --nccl-force-by auto --bytes 64
+expect "rows" "$(grep -cE ',nccl_force_by=auto,(ok|few),' "$FB_TMP/out")" 3
+expect "one communicator of two ranks" "$(cat "$FB_TMP"/auto.* | grep -c '^make')" 2
+runs all_to_all --nccl-force library,grouped --nccl-force-by auto --nccl-max-ctas 2 --bytes 64
+expect "rows of sends" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 2
 library=$FB_BUILD/tests/libfake_nccl.so
+# shellcheck disable=SC2086
+runs all_reduce $forced --nccl-force-by auto --bytes 64
+holds "$FB_TMP/out" ',nccl,ring,ll,.*,skipped,NCCL ran ring:ll128 where ring:ll was forced'
+runs all_reduce --nccl-force symk:agxll_r --nccl-force-by auto --bytes 64 --registration window
+holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 has\)'
 runs all_reduce --nccl-force-by call --bytes 64
 holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 has\)'
 verdict fake_gpu_nccl_by_call

@@ -81,6 +81,26 @@ static bool copies(const struct fb_case *c, const struct fb_operation *op, char 
 	return false;
 }
 
+/*
+ * Whether each call says what it is to use. With `auto` that is the case where something is asked
+ * for and NCCL has a function that takes it, so that a plain call stays the one that users make.
+ */
+static bool is_by_call(const struct nccl_engine *e, const struct fb_nccl_choice *choice,
+		       const struct fb_operation *op)
+{
+	const struct fb_nccl_ctas *ctas = &op->ctas;
+	char reason[FB_REASON_CHARS];
+
+	if (e->settings->nccl_force_by != FB_NCCL_BY_AUTO)
+		return e->settings->nccl_force_by == FB_NCCL_BY_CALL;
+	return (fb_nccl_is_forced(choice) || fb_nccl_is_symmetric(choice) ||
+		e->settings->channels || ctas->min || ctas->max || ctas->policy ||
+		ctas->cluster) &&
+	       fb_nccl_call_can_configure(&e->base.nccl, op,
+					  !strcmp(choice->algorithm, "grouped"), reason,
+					  sizeof(reason));
+}
+
 static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 		     const struct fb_operation *op, char reason[FB_REASON_CHARS])
 {
@@ -93,9 +113,10 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 		.multicast = e->settings->multicast == FB_MULTICAST_ALLOW,
 		.held = e->settings->blocking_kernel && !strcmp(c->launch, "graph"),
 	};
-	if (fb_nccl_is_symmetric(&choice) && (e->settings->nccl_force_by != FB_NCCL_BY_CALL ||
+	const int by = e->settings->nccl_force_by;
+	if (fb_nccl_is_symmetric(&choice) && (by == FB_NCCL_BY_COMMUNICATOR ||
 	     fb_nccl_registration_of(c->registration) != FB_NCCL_WINDOW)) {
-		snprintf(reason, FB_REASON_CHARS, "symk needs --nccl-force-by call and "
+		snprintf(reason, FB_REASON_CHARS, "symk needs --nccl-force-by call or auto and "
 			 "registration window");
 		return false;
 	}
@@ -113,7 +134,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	return fb_nccl_call_can_on(op, e->base.least_major, reason, FB_REASON_CHARS) &&
 	       fb_nccl_call_can(&e->base.nccl, op, grouped, reason, FB_REASON_CHARS) &&
 	       fb_nccl_ctas_can(&e->base.nccl, &op->ctas, reason, FB_REASON_CHARS) &&
-	       (e->settings->nccl_force_by != FB_NCCL_BY_CALL ||
+	       ((by != FB_NCCL_BY_CALL && !fb_nccl_is_symmetric(&choice)) ||
 		fb_nccl_call_can_configure(&e->base.nccl, op, grouped, reason, FB_REASON_CHARS)) &&
 	       fb_nccl_can_register(&e->base.nccl, fb_nccl_registration_of(c->registration),
 				    c->memory, reason);
@@ -186,7 +207,7 @@ static double now_us(const struct nccl_engine *e)
 static int set_up(struct nccl_request *r, const struct fb_case *c)
 {
 	struct nccl_engine *e = r->engine;
-	bool by_call = e->settings->nccl_force_by == FB_NCCL_BY_CALL;
+	bool by_call = is_by_call(e, &r->choice, r->op);
 	int channels = (int)e->settings->channels;
 	struct fb_nccl_need need = {
 		.choice = by_call ? fb_nccl_choice_named("library", "library") : r->choice,

@@ -42,6 +42,21 @@ row variant='env.NCCL_PROTO=^LL128%3BAllReduce:^Simple,LL' path="$ran ring ll vi
 row variant='env.NCCL_PROTO=^LL128,Simple' path="$ran ring ll via P2P/CUMEM"
 row variant='env.NCCL_MAX_CTAS=4' path="$ran ring ll clusters of 4 via P2P/CUMEM" channels=8
 row variant='env.NCCL_NET=IB' path="$ran ring ll via NET/Socket/0; network Socket"
+row variant='env.NCCL_CGA_CLUSTER_SIZE=2' path="$ran ring ll clusters of 4 via P2P/CUMEM"
+row variant='env.NCCL_CUMEM_ENABLE=0' path="$ran ring ll via P2P/IPC"
+row variant='env.NCCL_CUMEM_ENABLE=0' bytes=16 path="$ran ring ll via P2P/CUMEM/read"
+row variant='env.NCCL_P2P_LEVEL=LOC' path="$ran ring ll via P2P/IPC"
+row variant='env.NCCL_P2P_LEVEL=NVL' path="$ran ring ll via P2P/IPC"
+# Kernels of windows: of this function, of another one, and rows without windows, which tell nothing.
+symmetric="$ran symmetric AllReduce_AGxLL_R"
+row variant='env.NCCL_SYM_KERNEL=AllReduce_AGxLL_R' registration=window path="$symmetric"
+row variant='env.NCCL_SYM_KERNEL=AllReduce_RSxLD_AGxST' registration=window path="$symmetric"
+row variant='env.NCCL_SYM_KERNEL=AllGather_ST' registration=window path="$symmetric"
+row variant='env.NCCL_SYM_KERNEL=AllReduce_AGxLL_R' path="$ran ring ll via P2P/CUMEM"
+row variant='env.NCCL_SYM_CTAS=4' registration=window path="$symmetric" channels=3
+row variant='env.NCCL_WIN_ENABLE=0' registration=window path="$symmetric"
+row variant='env.NCCL_WIN_ENABLE=0' registration=window bytes=16 path="$ran ring ll via P2P/CUMEM"
+row variant='env.NCCL_CTA_POLICY=2' registration=window path="$ran copyengine"
 row variant=nccl_max_ctas=4 path="$ran ring ll via P2P/CUMEM" channels=4
 row variant=nccl_max_ctas=4 bytes=16 path="$ran ring ll via P2P/CUMEM" channels=5
 row variant='nccl_max_ctas=8;nccl_min_ctas=8' path="$ran ring ll via P2P/CUMEM" channels=7
@@ -62,7 +77,7 @@ line '--nccl-force tree:library' 0 1 0 0
 line '--nccl-force pat:library' 0 0 0 1
 holds "$out" 'pat:library .* pat needs a GPU for each node$'
 line '--nccl-force symk:agxll_r' 1 0 0 0
-line '--registration window' 1 1 0 0
+line '--registration window' 1 1 7 0
 line '--registration window-copy' 1 1 0 0
 line '--registration registered' 0 0 1 0
 line channels=2 1 1 0 0
@@ -75,6 +90,16 @@ line 'NCCL_ALGO=allgather:tree' 0 0 1 0
 line 'NCCL_PROTO=\^LL128%3BAllReduce:\^Simple,LL' 0 1 0 0
 line 'NCCL_PROTO=\^LL128,Simple' 1 0 0 0
 line NCCL_MAX_CTAS=4 0 1 0 0
+line NCCL_CGA_CLUSTER_SIZE=2 0 1 0 0
+line NCCL_CUMEM_ENABLE=0 1 1 0 0
+line NCCL_P2P_LEVEL=LOC 0 1 0 0
+line NCCL_P2P_LEVEL=NVL 0 0 1 0
+line NCCL_SYM_KERNEL=AllReduce_AGxLL_R 1 0 1 0
+line NCCL_SYM_KERNEL=AllReduce_RSxLD_AGxST 0 1 0 0
+line NCCL_SYM_KERNEL=AllGather_ST 0 0 1 0
+line NCCL_SYM_CTAS=4 0 1 0 0
+line NCCL_WIN_ENABLE=0 1 1 0 0
+line NCCL_CTA_POLICY=2 1 0 0 0
 line nccl_max_ctas=4 1 1 0 0
 line nccl_max_ctas=8 1 0 0 0
 line nccl_min_ctas=8 0 1 0 0
@@ -83,7 +108,7 @@ line nccl_cluster=8 0 1 0 0
 line nccl_cluster=4 0 0 1 0
 line nccl_cta_policy=zero 0 1 0 0
 line nccl_cta_policy=efficiency 0 0 1 0
-expect "findings" "$(grep -c '^FINDING ' "$out")" 14
+expect "findings" "$(grep -c '^FINDING ' "$out")" 20
 holds "$out" '^FINDING [0-9]*: nccl_max_ctas=4 was asked, 5 channels ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: nccl_cluster=8 was asked, clusters of 4 ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows$'

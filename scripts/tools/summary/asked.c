@@ -152,14 +152,36 @@ static enum outcome as(bool told, bool right)
 	return !told ? UNTOLD : right ? RAN_AS_ASKED : RAN_OTHERWISE;
 }
 
+/* What becomes of a variable that concerns symmetric windows or copy engines. */
+static enum outcome window_variable(const struct fb_result *row, const char *name,
+				    const char *value, const struct ran *ran, const char **instead)
+{
+	bool window = !strncmp(fb_result_text(row, "registration"), "window", 6);
+	bool symmetric = !strcmp(ran->algorithm, "symmetric");
+	bool other; /* the kernel of another function is named: "AllGather_ST" of an all_reduce */
+	const char *kernel = strchr(ran->protocol, '_');
+	unsigned long number = strtoul(value, NULL, 10);
+
+	*instead = symmetric ? ran->protocol : ran->algorithm;
+	if (!window || !*ran->algorithm)
+		return UNTOLD;
+	if (!strcmp(name, "NCCL_WIN_ENABLE"))
+		return as(!number, !symmetric);
+	if (!strcmp(name, "NCCL_CTA_POLICY"))
+		return as(number == 2, !strcmp(ran->algorithm, "copyengine"));
+	other = kernel && strncmp(value, ran->protocol, (size_t)(kernel - ran->protocol) + 1);
+	return as(symmetric && !other, !strcmp(value, ran->protocol));
+}
+
 /* What becomes of a variable that NCCL tells something about. */
 static enum outcome variable(const struct fb_result *row, const char *name, const char *value,
 			     const struct ran *ran, const char **instead)
 {
 	static const struct {
 		const char *name, *absent;
-	} disables[] = {{"NCCL_P2P_DISABLE", "P2P/"}, {"NCCL_SHM_DISABLE", "SHM/"},
-			{"NCCL_IB_DISABLE", "NET/IB"}};
+		bool at; /* the value, as a switch, at which that must not be there */
+	} disables[] = {{"NCCL_P2P_DISABLE", "P2P/", true}, {"NCCL_SHM_DISABLE", "SHM/", true},
+			{"NCCL_IB_DISABLE", "NET/IB", true}, {"NCCL_CUMEM_ENABLE", "CUMEM", false}};
 	static char channels[32];
 	char list[TEXT_CHARS];
 	bool named = part_for(value, fb_result_text(row, "operation"), list);
@@ -168,7 +190,10 @@ static enum outcome variable(const struct fb_result *row, const char *name, cons
 	*instead = ran->via;
 	for (size_t i = 0; i < FB_COUNT_OF(disables); i++)
 		if (!strcmp(name, disables[i].name))
-			return as(*ran->via, !number || !strstr(ran->via, disables[i].absent));
+			return as(*ran->via, (number > 0) != disables[i].at ||
+						     !strstr(ran->via, disables[i].absent));
+	if (!strcmp(name, "NCCL_P2P_LEVEL"))
+		return as(*ran->via && !strcmp(value, "LOC"), !strstr(ran->via, "P2P/"));
 	*instead = ran->network;
 	if (!strcmp(name, "NCCL_NET"))
 		return as(*ran->network, listed(value, ran->network));
@@ -186,6 +211,15 @@ static enum outcome variable(const struct fb_result *row, const char *name, cons
 		return as(ran->channels, ran->channels <= number);
 	if (!strcmp(name, "NCCL_MIN_CTAS") || !strcmp(name, "NCCL_MIN_NCHANNELS"))
 		return as(ran->channels, ran->channels >= number);
+	if (!strcmp(name, "NCCL_SYM_CTAS"))
+		return as(ran->channels && !strcmp(ran->algorithm, "symmetric"),
+			  ran->channels == number);
+	if (!strcmp(name, "NCCL_WIN_ENABLE") || !strcmp(name, "NCCL_CTA_POLICY") ||
+	    !strcmp(name, "NCCL_SYM_KERNEL"))
+		return window_variable(row, name, value, ran, instead);
+	snprintf(channels, sizeof(channels), "clusters of %u", ran->cluster);
+	if (!strcmp(name, "NCCL_CGA_CLUSTER_SIZE"))
+		return as(ran->cluster, ran->cluster == (number ? number : 1));
 	return UNTOLD;
 }
 
@@ -241,9 +275,15 @@ static void judge_variant(struct table *table, const struct fb_result *row, cons
 	}
 }
 
-/* Only windows show in what ran; other kinds of registration cannot be judged. */
-static enum outcome registration(const char *asked, const struct ran *ran)
+/*
+ * Only windows show in what ran; other kinds of registration cannot be judged. A variable may rule
+ * windows out, so a row with NCCL's variables is judged by these alone.
+ */
+static enum outcome registration(const struct fb_result *row, const char *asked,
+				 const struct ran *ran)
 {
+	if (strstr(fb_result_text(row, "variant"), "env.NCCL_"))
+		return UNTOLD;
 	if (!strcmp(asked, "window"))
 		return as(*ran->algorithm, !strcmp(ran->algorithm, "symmetric"));
 	if (!strcmp(asked, "window-copy"))
@@ -293,7 +333,7 @@ static void judge(struct table *table, const struct fb_result *row)
 		     asked, other);
 	snprintf(asked, sizeof(asked), "--registration %s", registered);
 	if (strcmp(registered, "none"))
-		note(table, row, measured ? registration(registered, &ran) : NOT_RUN, asked,
+		note(table, row, measured ? registration(row, registered, &ran) : NOT_RUN, asked,
 		     ran.algorithm);
 	judge_variant(table, row, &ran, measured);
 }

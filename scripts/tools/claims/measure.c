@@ -105,6 +105,11 @@ static struct fb_claim_value read_value(const struct fb_query_table *table, size
 			value.low = (double)NAN;
 		return value;
 	}
+	/* A count is exact, however much the times of its row scatter. */
+	if (!strcmp(column, "sockets")) {
+		value.low = value.high = value.middle;
+		return value;
+	}
 	if (!fb_query_number(cell(table, row, "median_us"), &median) || !(median > 0) ||
 	    !fb_query_number(cell(table, row, "median_low_us"), &least) || !(least > 0) ||
 	    !fb_query_number(cell(table, row, "median_high_us"), &greatest))

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct settings {
-	const char *axis, *columns, *sort, *group;
+	const char *axis, *columns, *sort, *group, *share;
 	int aggregate;
 	bool csv;
 };
@@ -33,6 +33,9 @@ static const struct fb_option table_of_options[] = {
 			 "order of the rows; -COLUMN for the greatest first"),
 	FB_OPTION_STRING(struct settings, group, 'g', "group", "LIST", NULL, NULL,
 			 "one row for all that are equal in these columns"),
+	FB_OPTION_STRING(struct settings, share, 0, "share", "LIST", NULL, NULL,
+			 "a column share: the least median_us of the rows that are equal in these "
+			 "columns, by that of the row"),
 	FB_OPTION_CHOICE(struct settings, aggregate, 'a', "aggregate", "median", aggregates,
 			 "what --group shows of --columns (by default median_us,busbw_GBps)"),
 	FB_OPTION_FLAG(struct settings, csv, 0, "csv", "CSV instead of a table"),
@@ -80,6 +83,16 @@ static int show(struct fb_query_table *table, const struct settings *settings)
 		fb_query_print(table, list, count, settings->csv, stdout);
 	if (!err && (fflush(stdout) || ferror(stdout)))
 		err = fb_error(FB_EIO, "cannot write to standard output");
+	return err;
+}
+
+static int share(struct fb_query_table *table, const struct settings *settings)
+{
+	size_t *keys = NULL, count;
+	int err = fb_query_list(table, settings->share, &keys, &count);
+
+	if (!err)
+		fb_query_share(table, keys, count);
 	return err;
 }
 
@@ -136,6 +149,8 @@ static int run(void *values, char **words, size_t count)
 		fb_query_load(&table, &sheets);
 	for (size_t i = paths; i < count && !err; i++)
 		err = fb_query_filter(&table, words[i]);
+	if (!err && settings->share)
+		err = share(&table, settings);
 	if (!err && settings->group)
 		err = group(&table, settings);
 	if (!err)

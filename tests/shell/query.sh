@@ -39,6 +39,17 @@ expect "the order of buckets" "$(awk '{ print $1 }' out | tr '\n' ' ')" \
 holds out 'exposed_us'
 verdict query_axis
 
+"$query" --share operation,bytes one --columns operation,bytes,median_us,share,status --csv >out
+expect "fastest rows of each size" "$(awk -F, 'NR > 1 && $4 == 1 { print $1, $2 }' out | sort -u)" \
+	"$(awk -F, 'NR > 1 && $4 != "" { print $1, $2 }' out | sort -u)"
+expect "shares" "$(awk -F, 'NR > 1 && $3 > 0 && ($5 == "ok" || $5 == "few") {
+		key = $1 FS $2; if (!(key in best) || $3 < best[key]) best[key] = $3
+		row[++n] = $0 }
+	END { for (i = 1; i <= n; i++) { split(row[i], f, FS)
+		if (sprintf("%.3g", best[f[1] FS f[2]] / f[3]) != f[4]) print row[i] } }' out)" ''
+[ "$(awk -F, 'NR > 1 && $4 != "" && $4 < 1' out | wc -l)" -ge 3 ] || fail "no slower rows: $(cat out)"
+verdict query_share
+
 # same NAME ARGUMENT...: its output is golden/NAME. FB_GOLDEN=update writes it instead.
 same() {
 	local name=$1

@@ -67,6 +67,12 @@ void fb_query_group(struct fb_query_table *table, const size_t *keys, size_t nke
 		    const size_t *values, size_t nvalues, enum fb_query_aggregate aggregate,
 		    size_t *left_out);
 
+/*
+ * Adds the column `share`: the least median_us of the rows that are equal in keys[0 .. nkeys),
+ * divided by that of the row; 1 is the fastest. Empty in rows with a status other than ok and few.
+ */
+void fb_query_share(struct fb_query_table *table, const size_t *keys, size_t nkeys);
+
 /* Columns worth showing where none were asked for: axes, keys that differ, times, own columns. */
 void fb_query_usual(const struct fb_query_table *table, size_t **list, size_t *count);
 

@@ -105,11 +105,12 @@ static struct point point_at(uint64_t bytes, const struct fb_ratio *ratio)
 /* Where the ratio is 1 between two sizes, on logarithmic axes; 0: it is not. */
 static uint64_t equal_at(const struct point *from, const struct point *to)
 {
-	double x = log((double)from->bytes), y = log((double)to->bytes);
-	double a = log(from->ratio), b = log(to->ratio);
+	double a = log(from->ratio), b = log(to->ratio), x, y;
 
 	if ((a < 0) == (b < 0) || !from->bytes)
 		return 0;
+	x = log((double)from->bytes);
+	y = log((double)to->bytes);
 	return (uint64_t)llround(exp(x + (y - x) * a / (a - b)));
 }
 

@@ -362,6 +362,12 @@ if [ -x "$fake" ]; then
 	expect "rows beside computing on emulated GPUs" "$(rows 'beside=comp.*,(ok|few),')" 8
 	expect "computing on emulated GPUs" "$(column beside_layers | awk '$1 > 0' | wc -l)" 8
 	expect "break-evens on emulated GPUs" "$(column pack_breakeven_bytes | grep -c .)" 8
+	go 2 --engine copy,cuda --algorithm all --coalesce all --register all --page-run 0 \
+		--tokens 160
+	expect "rows of pages apart and cold registration on emulated GPUs" \
+		"$(rows ',(ok|few),')" 16
+	expect "pieces on emulated GPUs" "$(column pieces | sort -n | uniq -c | tr -s ' \n' ' ')" \
+		" 8 8 8 80 "
 	go 2 --engine copy,cuda --form all --operation reshard,fit --build all --tokens 37
 	expect "exit code of forms" "$rc" 0
 	expect "rows of forms" "$(rows ',(copy|cuda),put,.*,(ok|few),')" 24

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program offload: its options and what joins it to the harness; see offload/offload.h. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/offload/offload.h"
@@ -9,6 +13,35 @@
 
 /* What --engine auto is without a table. */
 static const char *const usual[] = {"store", "store", "copy"};
+
+/*
+ * Into the environment: the file system of the files, and its mount's options. Some file systems
+ * have other device numbers in their files than in the table of mounts; then there is no fact.
+ */
+static void note_file_system(const struct fb_session *session, const char *folder)
+{
+	const char *temporary = getenv("TMPDIR");
+	FILE *mounts = fopen("/proc/self/mountinfo", "r");
+	char line[4096], options[256], type[64], of_type[512];
+	unsigned major, minor;
+	struct stat at;
+
+	folder = folder ? folder : temporary ? temporary : "/tmp";
+	while (mounts && !stat(folder, &at) && fgets(line, sizeof(line), mounts)) {
+		const char *rest = strstr(line, " - ");
+
+		if (!rest ||
+		    sscanf(line, "%*d %*d %u:%u %*s %*s %255s", &major, &minor, options) != 3 ||
+		    sscanf(rest, " - %63s %*s %511s", type, of_type) != 2 ||
+		    makedev(major, minor) != at.st_dev)
+			continue;
+		fb_launch_fact(session, "folder.file_system", "%s", type);
+		fb_launch_fact(session, "folder.mount_options", "%s;%s", options, of_type);
+		break;
+	}
+	if (mounts)
+		fclose(mounts);
+}
 
 /* Writes what was measured. */
 static void close_program(void *state)
@@ -34,6 +67,7 @@ static int open_program(struct fb_run *run, void **result)
 	state->own = run->program->option_values;
 	machine->usual = usual;
 	fb_store_folder(state->own->folder);
+	note_file_system(machine->session, state->own->folder);
 	fb_kv_machine_add(machine, fb_mover_store.name, &fb_mover_store, false);
 	fb_object_store(state->own->objects, (unsigned)state->own->connections);
 	/* Who has not named a store is not told that there is none. */

@@ -19,6 +19,8 @@ tokens=40
 go 2 --engine store --operation evict,onboard --tier-order all --page-run 1,2 --depth 1,8 \
 	--algorithm all
 expect "exit code of all forms" "$rc" 0
+expect "the file system" "$(grep -cE 'program.offload.*folder.file_system,[a-z]' \
+	"${csv%/*}/environment.csv")" 1
 expect "wrong rows" "$(rows ',(wrong|fault),')" 0
 [ "$(rows ',store,buffered,.*,(ok|few),')" -eq 8 ] || fail "buffered: $(rows ',buffered,') rows"
 # Where a machine has neither io_uring nor O_DIRECT, rows say so.

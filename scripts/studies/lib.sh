@@ -6,6 +6,7 @@
 # root of the sources after scripts/lib.sh; needs bash. `child` is the launcher that runs, if any.
 
 child=''
+say_every=60 # seconds from one line of progress to the next where there is no terminal
 
 # $1: seconds. Prints 75 as "1m15s".
 duration() {
@@ -67,14 +68,18 @@ count_rows() {
 }
 
 # watch NAME SHOW: a program's stderr. Of its progress, `SHOW done all` makes one line that is
-# rewritten where there is a terminal, and nothing elsewhere; everything else passes.
+# rewritten where there is a terminal, and a line each say_every seconds elsewhere;
+# everything else passes.
 watch() {
-	local line
+	local line said=$SECONDS format='\r\033[K%s'
 
+	[ -t 1 ] || format='%s\n'
 	while IFS= read -r line; do
 		if [[ $line =~ ^$1:\ ([0-9]+)\ of\ ([0-9]+),.*left ]]; then
-			[ -t 1 ] || continue
-			printf '\r\033[K%s' "$("$2" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")"
+			[ -t 1 ] || [ $((SECONDS - said)) -ge "$say_every" ] || continue
+			said=$SECONDS
+			# shellcheck disable=SC2059 # one of the two above
+			printf "$format" "$("$2" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")"
 		else
 			[ -t 1 ] && printf '\r\033[K'
 			printf '%s\n' "$line" >&2

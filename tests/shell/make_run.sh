@@ -35,10 +35,24 @@ expect "result files" "$(find "$dir" -name '*.csv' ! -name environment.csv | wc 
 expect "programs in all" "$programs" 11
 build/"$MPI"/bin/csvcheck "$dir"/*.csv >"$FB_TMP/check" || fail "$(cat "$FB_TMP/check")"
 holds "$FB_TMP/out" "^quick: [0-9]+ rows of $programs programs on 2 ranks, to $dir"
+holds "$FB_TMP/out" "^quick: counting the rows of $programs programs\$"
 progress='^\[ *[0-9]+/11\] [a-z_]+ +[0-9]+ rows in .* gone, about .* left$'
 expect "lines of progress" "$(grep -cE "$progress" "$FB_TMP/out")" "$programs"
 holds "$FB_TMP/out" "^results: $dir$"
 [ -s "$dir/environment.csv" ] || fail "no environment.csv"
+# Where there is no terminal, progress is a line now and then; what else a program says passes.
+for every in 0 1000; do
+	(
+		. scripts/studies/lib.sh
+		# shellcheck disable=SC2034 # for watch
+		say_every=$every
+		show() { echo "row $1 of $2"; }
+		printf '%s\n' 'p: 1 of 4, 3s gone, about 9s left' 'a remark' | watch p show
+	) >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "progress each $every s" "$(cat "$FB_TMP/out")" \
+		"$([ $every -gt 0 ] || echo "row 1 of 4")"
+	expect "the rest" "$(cat "$FB_TMP/err")" "a remark"
+done
 verdict make_run
 
 if [ -x "build/$MPI/bin/summary" ]; then

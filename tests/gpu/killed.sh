@@ -4,8 +4,9 @@
 #
 # kill -9 of one rank in the middle of GPU collectives: whatever links are made of, the job ends as
 # a fault within the timeout, names the rank, leaves no process behind, and every row that was
-# written is whole. The kernels of the other ranks wait for ever at that time; only the end of
-# their processes ends them. Afterwards the GPUs work as before.
+# written is whole, that of the fault too, which names the rank. The kernels of the other ranks wait
+# for ever at that time; only the end of their processes ends them. Afterwards the GPUs work as
+# before.
 #
 # Needs two GPUs. tests/gpu/run starts it; it can be run alone, too. RANKS, TIMES, SEED and, to try
 # the test itself without GPUs, ENGINE=host and TRANSPORTS="shm" change it.
@@ -66,6 +67,8 @@ killed() {
 	holds "$what" "$dir/err" "^fabricbench: .*rank $rank "
 	whole "$what" "$csv/all_reduce.csv"
 	expect "$what" "wrong rows" "$(rows "$csv/all_reduce.csv" wrong)" 0
+	expect "$what" "rows of the fault" "$(rows "$csv/all_reduce.csv" fault)" 1
+	holds "$what" "$csv/all_reduce.csv" ",fault,.*rank $rank "
 }
 
 # works NAME: the same GPUs give right results.

@@ -252,4 +252,41 @@ static void test_fused_mutants(void)
 	}
 }
 
+/* Blocks of 302 bytes, which begin and end anywhere: what moves them waits as well. */
+static void test_unaligned_mutants(void)
+{
+	static const struct {
+		const char *what;
+		const struct fb_algorithm *algorithm;
+		enum fb_gpu_protocol protocol;
+		bool direct, fused;
+		enum mutation mutation;
+	} table[] = {
+		{"right unaligned", &fb_all_gather_direct, FB_GPU_LL128, false, true, NO_MUTATION},
+		{"unaligned ll16 without flags", &fb_all_to_all_direct, FB_GPU_LL16, false, true,
+		 BLIND_FLAGS},
+		{"unaligned lines without flags", &fb_all_gather_direct, FB_GPU_LL128, false, true,
+		 BLIND_FLAGS},
+		{"unaligned lines, threads apart", &fb_all_reduce_one_shot, FB_GPU_LL128, false,
+		 false, TRUST_APART},
+		{"unaligned lines, wrong slot", &fb_reduce_scatter_direct, FB_GPU_LL128, false,
+		 true, WRONG_SLOT},
+		{"unaligned simple without counters", &fb_all_gather_ring, FB_GPU_SIMPLE, false,
+		 false, BLIND_COUNTERS},
+		{"unaligned direct without counters", &fb_reduce_scatter_ring, FB_GPU_SIMPLE, true,
+		 false, BLIND_COUNTERS},
+		{"unaligned direct, silent rank", &fb_all_gather_direct, FB_GPU_SIMPLE, true, false,
+		 NO_POSTS},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct job_case c = {
+			.algorithm = table[i].algorithm, .protocol = table[i].protocol,
+			.direct = table[i].direct, .nranks = 3, .channels = 1,
+			.datatype = FB_BF16, .count = 151, .threads = 64};
+
+		expect_caught(&c, table[i].mutation, table[i].fused, table[i].what);
+	}
+}
+
 #endif

@@ -374,6 +374,7 @@ int main(int argc, char **argv)
 		test_tma_mutants();
 		test_striped_mutants();
 		test_fused_mutants();
+		test_unaligned_mutants();
 	}
 	return check_done("gpu_plans");
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program offload: its options and what joins it to the harness; see offload/offload.h. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
+#include "common/system/mount.h"
 #include "kvtransfer/offload/offload.h"
 
 #define SETTINGS struct fb_tier_settings
@@ -14,33 +11,13 @@
 /* What --engine auto is without a table. */
 static const char *const usual[] = {"store", "store", "copy"};
 
-/*
- * Into the environment: the file system of the files, and its mount's options. Some file systems
- * have other device numbers in their files than in the table of mounts; then there is no fact.
- */
+/* Into the environment: the file system of the files, and its mount's options. */
 static void note_file_system(const struct fb_session *session, const char *folder)
 {
-	const char *temporary = getenv("TMPDIR");
-	FILE *mounts = fopen("/proc/self/mountinfo", "r");
-	char line[4096], options[256], type[64], of_type[512];
-	unsigned major, minor;
-	struct stat at;
+	char mount[FB_MOUNT_CHARS];
 
-	folder = folder ? folder : temporary ? temporary : "/tmp";
-	while (mounts && !stat(folder, &at) && fgets(line, sizeof(line), mounts)) {
-		const char *rest = strstr(line, " - ");
-
-		if (!rest ||
-		    sscanf(line, "%*d %*d %u:%u %*s %*s %255s", &major, &minor, options) != 3 ||
-		    sscanf(rest, " - %63s %*s %511s", type, of_type) != 2 ||
-		    makedev(major, minor) != at.st_dev)
-			continue;
-		fb_launch_fact(session, "folder.file_system", "%s", type);
-		fb_launch_fact(session, "folder.mount_options", "%s;%s", options, of_type);
-		break;
-	}
-	if (mounts)
-		fclose(mounts);
+	if (fb_mount_of(folder, mount))
+		fb_launch_fact(session, "folder.file_system", "%s", mount);
 }
 
 /* Writes what was measured. */

@@ -137,6 +137,9 @@ static const struct fb_column columns[FB_STREAM_COLUMNS] = {
 	       "of rank 1's measured memory rate"),
 	RATE(FB_STREAM_PEAK_TFLOPS, "peak_TFLOPS", "TFLOP/s", "measured: large products, rank 0"),
 	RATE(FB_STREAM_PEAK_GBPS, "peak_GBps", "GB/s", "measured: passes over memory, rank 0"),
+	TIME(FB_STREAM_CLOCK_ERROR_US, "clock_error_us",
+	     "ranks on two hosts: how far exposed_us and each layer's transfer can be wrong, at "
+	     "most; shorter times are empty"),
 };
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Clock synchronisation between ranks; see clocksync.h for the method. */
 #include "common/base/error.h"
+#include "common/measure/clock.h"
 #include "common/measure/clocksync.h"
 
 #include <math.h>
@@ -12,6 +13,11 @@ enum { TAG = 2, CHECK_EXCHANGES = 50 };
 
 /* An offset takes at most this long, however slowly messages travel (ranks without processors). */
 static const double longest_offset_s = 0.05;
+
+double fb_clocksync_now(void *clock)
+{
+	return fb_clock_now(clock);
+}
 
 /*
  * How wide a point's bounds may be to be believed. Wide ones had a preemption or a queue in every

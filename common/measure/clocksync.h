@@ -28,8 +28,11 @@ struct fb_time_source {
 	void *arg;
 };
 
+/* fb_time_source.now of a struct fb_clock. */
+double fb_clocksync_now(void *clock);
+
 struct fb_clocksync_config {
-	unsigned points;    /* offsets per line, at least 2; 100 is good */
+	unsigned points;    /* offsets per line: 100 is good; 1: the line has no slope */
 	unsigned exchanges; /* ping-pongs per offset, at least 1; 20 is good */
 	double span_s;	    /* time over which the points are spread: longer, better slope */
 	bool each_rank;	    /* learn a line for every rank, not for every host */

@@ -22,13 +22,6 @@ void fb_selftest_share_clock(const struct fb_group *world, struct fb_clock *cloc
 	MPI_Bcast(&clock->seconds_per_tick, 1, MPI_DOUBLE, 0, world->node_comm);
 }
 
-static double clock_now(void *arg)
-{
-	const struct fb_clock *clock = arg;
-
-	return fb_clock_now(clock);
-}
-
 /*
  * When each rank left the barrier, on one time: ends[i] is the latest, and ends[n + i] minus the
  * earliest, so that one reduction (maximum) gives both.
@@ -94,7 +87,7 @@ int fb_selftest_run(const struct fb_group *world, const struct fb_clock *clock,
 		    struct fb_selftest *test)
 {
 	struct fb_clock copy = *clock;
-	const struct fb_time_source source = {clock_now, &copy};
+	const struct fb_time_source source = {fb_clocksync_now, &copy};
 	struct fb_selftest result = {.one_host = fb_group_one_host(world)};
 	const struct fb_clocksync_config config = {
 		.points = 100, .exchanges = 20, .span_s = 0.5, .keep_zero = result.one_host};

@@ -42,8 +42,17 @@ double *fb_handoff_reduce(const struct fb_handoff_instance *i)
 	for (size_t k = 0; k < i->calls; k++) {
 		const struct fb_handoff_times *t = &i->times[k];
 		const double value[FB_STAGES] = {
-			-t->begin, t->registered, t->build, t->pack, t->post, t->released,
-			t->visible, t->notified, t->unpack, t->usable};
+			[FB_STAGE_BEGIN] = -fb_handoff_global(i, t->begin),
+			[FB_STAGE_REGISTER] = t->registered,
+			[FB_STAGE_BUILD] = t->build,
+			[FB_STAGE_PACK] = t->pack,
+			[FB_STAGE_POST] = t->post,
+			[FB_STAGE_RELEASED] = fb_handoff_global(i, t->released),
+			[FB_STAGE_VISIBLE] = fb_handoff_global(i, t->visible),
+			[FB_STAGE_NOTIFIED] = fb_handoff_global(i, t->notified),
+			[FB_STAGE_UNPACK] = t->unpack,
+			[FB_STAGE_USABLE] = fb_handoff_global(i, t->usable),
+		};
 
 		for (int s = 0; s < FB_STAGES; s++)
 			all[(size_t)s * i->calls + k] = isnan(value[s]) ? -HUGE_VAL : value[s];
@@ -68,8 +77,8 @@ static void add_span(struct fb_timeline_span *spans, size_t *n, size_t call, con
 }
 
 /*
- * The stages of all calls as the columns have them, on the clock that the ranks of one host share.
- * What cannot be written is said, and is no reason to lose the row.
+ * The stages of all calls as the columns have them, on the clock of rank 0. What cannot be written
+ * is said, and is no reason to lose the row.
  */
 static void trace(const struct fb_handoff_instance *i, const double *all)
 {
@@ -78,7 +87,7 @@ static void trace(const struct fb_handoff_instance *i, const double *all)
 	struct fb_timeline_span *spans;
 	char row[FB_TIMELINE_ROW_CHARS];
 
-	if (!folder || i->state->machine.world->rank || i->state->machine.world->nnodes > 1)
+	if (!folder || i->state->machine.world->rank)
 		return;
 	spans = calloc(FB_STAGES * n, sizeof(*spans));
 	if (!spans) {
@@ -112,7 +121,13 @@ static void trace(const struct fb_handoff_instance *i, const double *all)
 	free(spans);
 }
 
-/* Medians and quantiles in us of sorted durations; moments of unlike hosts have no difference. */
+/* A stage from the senders' beginning until something of the receivers'. */
+static void put(struct fb_handoff_instance *i, enum fb_handoff_column column, double us)
+{
+	i->value[column] = fb_handoff_known(i, us, FB_ENDS_BOTH);
+}
+
+/* Medians and quantiles in us of sorted durations. */
 static void put_stages(struct fb_handoff_instance *i, double *all)
 {
 	size_t n = i->calls;
@@ -146,16 +161,14 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 		v[FB_HANDOFF_UNPACK_US] = quantile(unpack, n, 0.5, 1);
 	}
 	v[FB_HANDOFF_POST_US] = quantile(post, n, 0.5, 1);
-	if (i->state->machine.world->nnodes > 1)
-		return;
-	v[FB_HANDOFF_DONE_US] = quantile(released, n, 0.5, 1);
-	v[FB_HANDOFF_NOTIFIED_US] = quantile(notified, n, 0.5, 1);
-	v[FB_HANDOFF_WIRE_US] = quantile(wire, n, 0.5, 1);
-	v[FB_HANDOFF_TOTAL_US] = quantile(total, n, 0.5, 1);
-	v[FB_HANDOFF_P90_US] = quantile(total, n, 0.9, MIN_P90);
-	v[FB_HANDOFF_P95_US] = quantile(total, n, 0.95, FB_MIN_SAMPLES_P95);
-	v[FB_HANDOFF_P99_US] = quantile(total, n, 0.99, FB_MIN_SAMPLES_P99);
-	v[FB_HANDOFF_P999_US] = quantile(total, n, 0.999, MIN_P999);
+	v[FB_HANDOFF_DONE_US] = fb_handoff_known(i, quantile(released, n, 0.5, 1), FB_ENDS_SENDERS);
+	put(i, FB_HANDOFF_NOTIFIED_US, quantile(notified, n, 0.5, 1));
+	put(i, FB_HANDOFF_WIRE_US, quantile(wire, n, 0.5, 1));
+	put(i, FB_HANDOFF_TOTAL_US, quantile(total, n, 0.5, 1));
+	put(i, FB_HANDOFF_P90_US, quantile(total, n, 0.9, MIN_P90));
+	put(i, FB_HANDOFF_P95_US, quantile(total, n, 0.95, FB_MIN_SAMPLES_P95));
+	put(i, FB_HANDOFF_P99_US, quantile(total, n, 0.99, FB_MIN_SAMPLES_P99));
+	put(i, FB_HANDOFF_P999_US, quantile(total, n, 0.999, MIN_P999));
 	v[FB_HANDOFF_TOTAL_GBPS] = i->bytes / v[FB_HANDOFF_TOTAL_US] / 1e3;
 	v[FB_HANDOFF_WIRE_GBPS] = v[FB_HANDOFF_WIRE_BYTES] / v[FB_HANDOFF_WIRE_US] / 1e3;
 }
@@ -234,6 +247,7 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_handoff_instance *i = instance;
 	double *all;
+	bool marked = !fb_handoff_mark(i);
 
 	i->value[FB_HANDOFF_REGISTER_US] = i->engine->register_us;
 	if (i->plan.operation == FB_HANDOFF_FIT) {
@@ -242,7 +256,7 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 		fb_handover_describe(i, traits);
 	} else {
 		count(i);
-		all = fb_handoff_reduce(i);
+		all = marked ? fb_handoff_reduce(i) : NULL;
 		if (all && i->calls) {
 			trace(i, all);
 			put_stages(i, all);
@@ -253,6 +267,12 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 		traits->bus_factor = i->bytes > 0 ? i->value[FB_HANDOFF_WIRE_BYTES] / i->bytes : 1;
 		traits->bound_us = i->bulk_us;
 	}
+	/* The last mark may be less exact than that behind the watched requests. */
+	put(i, FB_HANDOFF_VISIBLE_US, i->value[FB_HANDOFF_VISIBLE_US]);
+	if (fb_handoff_error_us(i, FB_ENDS_BOTH) > 0)
+		i->value[FB_HANDOFF_CLOCK_ERROR_US] = fb_handoff_error_us(i, FB_ENDS_BOTH);
+	if (i->clock.unknown)
+		fb_traits_flag(traits, "clock-error");
 	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits);
 	if (i->plan.beside)
 		describe_beside(i, traits);

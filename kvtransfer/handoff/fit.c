@@ -130,6 +130,7 @@ int fb_fit_open(struct fb_handoff_instance *i)
 {
 	int rank = i->state->machine.world->rank, err = FB_OK;
 
+	fb_handoff_find_ends(i, rank < 2, rank == 1);
 	i->fit = calloc(1, sizeof(*i->fit));
 	err = i->fit ? FB_OK : FB_ENOMEM;
 	for (int k = 0; k < FB_FIT_POINTS && !err && rank < 2; k++)
@@ -294,18 +295,21 @@ int fb_fit_check(struct fb_handoff_instance *i, struct fb_mismatch *bad)
 	return err;
 }
 
-/* Times are differences of two ranks' moments, so they need one clock. Collective. */
+/* Times are differences of two ranks' moments, on the clock of rank 0. Collective. */
 void fb_fit_describe(struct fb_handoff_instance *i, struct fb_traits *traits)
 {
 	struct fb_fit *f = i->fit;
 	int n = (int)(f->sweeps * FB_FIT_POINTS * FB_FIT_MODES);
 
+	for (int k = 0; k < n; k++) {
+		f->begin[k] = fb_handoff_global(i, f->begin[k]);
+		f->end[k] = fb_handoff_global(i, f->end[k]);
+	}
 	MPI_Bcast(f->begin, n, MPI_DOUBLE, 0, i->state->machine.world->comm);
 	MPI_Bcast(f->end, n, MPI_DOUBLE, 1, i->state->machine.world->comm);
 	for (int k = 0; k < n; k++)
 		f->end[k] = (f->end[k] - f->begin[k]) * 1e6;
-	if (i->state->machine.world->nnodes == 1)
-		fb_fit_model(i, f->end);
+	fb_fit_model(i, f->end);
 	if (posts(i))
 		i->engine->ops->describe(f->point[0].move[0], traits);
 	traits->bound_us = (double)NAN;

@@ -33,21 +33,25 @@ static bool solve(double m[3][4])
 	return true;
 }
 
-/* a in us, b in us for a piece, us for a byte: least squares of (model - t) / t. */
-static bool fit_sweep(const struct fb_fit *f, const double *us, double out[3])
+/*
+ * a in us, b in us for a piece, us for a byte: least squares of (model - t) / t. The clocks' error
+ * is the same for all points, so that it is in a alone. It is added to the divisors, because times
+ * that are shorter than the error have no meaningful weight.
+ */
+static bool fit_sweep(const struct fb_fit *f, const double *us, double error_us, double out[3])
 {
 	double m[3][4] = {{0}};
 
 	for (int k = 0; k < FB_FIT_POINTS; k++) {
-		double t = us[k * FB_FIT_MODES];
+		double t = us[k * FB_FIT_MODES], scale = t + error_us;
 		double x[4] = {1, (double)f->point[k].pieces,
 			       (double)(f->point[k].pieces * f->point[k].bytes), t};
 
-		if (!f->point[k].pieces || !(t > 0))
+		if (!f->point[k].pieces || !(scale > 0))
 			continue;
 		for (int r = 0; r < 3; r++)
 			for (int c = 0; c < 4; c++)
-				m[r][c] += x[r] * x[c] / (t * t);
+				m[r][c] += x[r] * x[c] / (scale * scale);
 	}
 	if (!solve(m))
 		return false;
@@ -90,21 +94,25 @@ static void put(struct fb_handoff_instance *i, const double *x, size_t n, int co
 void fb_fit_model(struct fb_handoff_instance *i, const double *us)
 {
 	const struct fb_fit *f = i->fit;
-	double *a = calloc(4 * f->sweeps + 1, sizeof(*a)), *b = a + f->sweeps;
+	double error_us = fb_handoff_error_us(i, FB_ENDS_BOTH);
+	double *v = i->value, *a = calloc(4 * f->sweeps + 1, sizeof(*a)), *b = a + f->sweeps;
 	double *rate = b + f->sweeps, model[3];
 	size_t n = 0;
 
 	for (size_t s = 0; s < f->sweeps && a; s++)
-		if (fit_sweep(f, us + s * FB_FIT_POINTS * FB_FIT_MODES, model)) {
+		if (fit_sweep(f, us + s * FB_FIT_POINTS * FB_FIT_MODES, error_us, model)) {
 			a[n] = model[0];
 			b[n] = model[1] * 1e3;
 			rate[n++] = 1 / model[2] / 1e3;
 		}
 	if (a) {
 		put(i, a, n, FB_HANDOFF_A_US);
+		v[FB_HANDOFF_A_US] = fb_handoff_known(i, v[FB_HANDOFF_A_US], FB_ENDS_BOTH);
+		if (isnan(v[FB_HANDOFF_A_US]))
+			v[FB_HANDOFF_A_LOW_US] = v[FB_HANDOFF_A_HIGH_US] = (double)NAN;
 		put(i, b, n, FB_HANDOFF_B_NS);
 		put(i, rate, n, FB_HANDOFF_RATE_GBPS);
-		i->value[FB_HANDOFF_BREAKEVEN_BYTES] = breakeven(f, us, a);
+		v[FB_HANDOFF_BREAKEVEN_BYTES] = breakeven(f, us, a);
 	}
 	free(a);
 }

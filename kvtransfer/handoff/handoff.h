@@ -20,6 +20,7 @@
 #include "common/run/program.h"
 #include "kvtransfer/beside.h"
 #include "kvtransfer/carrier.h"
+#include "kvtransfer/handoff/clock.h"
 #include "kvtransfer/model.h"
 #include "kvtransfer/pages.h"
 #include "kvtransfer/staging.h"
@@ -163,6 +164,7 @@ enum fb_handoff_column {
 	FB_HANDOFF_CROSSING,
 	FB_HANDOFF_PLAN_US,
 	FB_HANDOFF_TRANSFER_US,
+	FB_HANDOFF_CLOCK_ERROR_US,
 	FB_HANDOFF_COLUMNS,
 };
 
@@ -276,6 +278,7 @@ struct fb_handoff_instance {
 		int link;
 		uint32_t region, run;
 	} seen; /* in this call: all runs before */
+	struct fb_handoff_clock clock;
 	double worst;	 /* relative error of quantised elements */
 	double bulk_us, bytes, value[FB_HANDOFF_COLUMNS];
 	struct fb_kv_beside *beside; /* NULL: nothing is computed, or this rank has no part */
@@ -345,9 +348,9 @@ int fb_handoff_watch(struct fb_handoff_instance *i);
 
 void fb_handoff_describe(void *instance, struct fb_traits *traits);
 /*
- * Collective: [FB_STAGES][calls] in s, over ranks: when the first one began, negated, and the last
- * of all else; -HUGE_VAL where no rank has it. Behind them is room for [calls] to sort by. To be
- * freed; NULL: out of memory, on all ranks.
+ * Collective: [FB_STAGES][calls] in s of rank 0's clock: when the first rank began, negated, and
+ * the last of all else; -HUGE_VAL where no rank has it. Behind them is room for [calls] to sort by.
+ * To be freed; NULL: out of memory, on all ranks.
  */
 double *fb_handoff_reduce(const struct fb_handoff_instance *i);
 /* Median and its 95% interval, NAN where there are too few. */

@@ -176,6 +176,7 @@ static int open_case(struct fb_handoff_instance *i)
 	if (!err)
 		err = fb_group_agree(i->state->machine.world, fb_handoff_links_open(i));
 	i->receives = i->links && i->link[0].to == i->state->machine.world->rank;
+	fb_handoff_find_ends(i, i->links > 0, i->receives);
 	for (int k = 0; k < i->links && !err; k++) {
 		i->posts |= fb_handoff_posts(i, &i->link[k]);
 		i->waits |= fb_handoff_waits(i, &i->link[k]);
@@ -226,6 +227,8 @@ int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 	/* Behind the bulk, which is what the mover does alone. */
 	if (!err && i->plan.beside)
 		err = fb_group_agree(state->machine.world, open_beside(i));
+	if (!err)
+		err = fb_handoff_mark(i);
 	if (err) {
 		close_instance(i);
 		return err;

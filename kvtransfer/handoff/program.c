@@ -103,8 +103,8 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	TIME(FB_HANDOFF_POST_US, "post_us", "of a request: posting them, median"),
 	TIME(FB_HANDOFF_DONE_US, "done_us", "until all senders' pages are free again, median"),
 	TIME(FB_HANDOFF_VISIBLE_US, "visible_us",
-	     "put of pages in host memory, one host: until the last byte of each run is in the "
-	     "receivers' pages, median of watched requests in setup"),
+	     "put of pages in host memory: until the last byte of each run is in the receivers' "
+	     "pages, median of watched requests in setup"),
 	TIME(FB_HANDOFF_NOTICE_US, "notice_us",
 	     "from then until the receivers have been told, in the same requests, median"),
 	TIME(FB_HANDOFF_NOTIFIED_US, "notified_us",
@@ -149,6 +149,9 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	     "of handover: making a rank's runs, slowest rank, fastest of three"),
 	TIME(FB_HANDOFF_TRANSFER_US, "transfer_us",
 	     "of handover: moving what is packed, alone, slowest rank, fastest of five"),
+	TIME(FB_HANDOFF_CLOCK_ERROR_US, "clock_error_us",
+	     "ends on several hosts: how far a time from senders to receivers can be wrong, at "
+	     "most; shorter times are empty"),
 };
 
 static const char description[] =
@@ -165,9 +168,9 @@ static const char description[] =
 	"ranks, busbw those that pass the links of the busiest rank.\n\n"
 	"--operation fit says what a transfer, a piece and a byte cost on the way from rank 0 to "
 	"rank 1, by put, get or send, and below which piece size packing pays.\n\n"
-	"Moments of two ranks are compared on one host only, where all read one clock. Every "
-	"element is compared, and what must not be written. --bytes is not used: sizes follow from "
-	"--tokens.";
+	"The clocks of several hosts are compared before and after each row, and times between "
+	"hosts have the error clock_error_us. Every element is compared, and what must not be "
+	"written. --bytes is not used: sizes follow from --tokens.";
 
 static const struct fb_default kv_reshard_defaults[] = {
 	{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {NULL, NULL}};

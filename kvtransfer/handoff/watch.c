@@ -67,8 +67,12 @@ void fb_handoff_hide(struct fb_handoff_instance *i)
 static int put_visible(struct fb_handoff_instance *i)
 {
 	size_t n = i->calls;
-	double *all = fb_handoff_reduce(i), *visible, *notified, scratch[2 * WATCHED];
+	double *all, *visible, *notified, scratch[2 * WATCHED];
+	int err = fb_handoff_mark(i);
 
+	if (err)
+		return err;
+	all = fb_handoff_reduce(i);
 	if (!all)
 		return FB_ENOMEM;
 	visible = all + FB_STAGE_VISIBLE * n;
@@ -77,8 +81,10 @@ static int put_visible(struct fb_handoff_instance *i)
 		notified[k] = (notified[k] - visible[k]) * 1e6;
 		visible[k] = (visible[k] + all[FB_STAGE_BEGIN * n + k]) * 1e6;
 	}
-	i->value[FB_HANDOFF_VISIBLE_US] = fb_median(visible, n, scratch);
-	i->value[FB_HANDOFF_NOTICE_US] = fb_median(notified, n, scratch);
+	i->value[FB_HANDOFF_VISIBLE_US] =
+		fb_handoff_known(i, fb_median(visible, n, scratch), FB_ENDS_BOTH);
+	i->value[FB_HANDOFF_NOTICE_US] =
+		fb_handoff_known(i, fb_median(notified, n, scratch), FB_ENDS_RECEIVERS);
 	free(all);
 	return FB_OK;
 }
@@ -145,7 +151,7 @@ int fb_handoff_watch(struct fb_handoff_instance *i)
 					  least_share, &shares, &call_s);
 		/* The GPU of an end that does nothing looks as one without counters. */
 		i->sm_s = isnan(shares.sms) ? 0 : shares.sms * m->gpu.sms * call_s;
-	} else if (!p->get && !p->send && !p->wire && m->world->nnodes == 1) {
+	} else if (!p->get && !p->send && !p->wire) {
 		err = watch_pages(i);
 	}
 	i->calls = 0;

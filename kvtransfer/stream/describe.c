@@ -19,12 +19,16 @@ static double model(const struct fb_stream *s)
 
 /*
  * Whether the exposed time is within 10% of the recursion: by its interval, which may lie within
- * these limits, beyond them, or across one of them.
+ * these limits, beyond them, or across one of them. Between hosts the clocks' error may be in it,
+ * and in each layer's transfer.
  */
-static void judge_model(const double *value, struct fb_traits *traits)
+static void judge_model(const struct fb_stream *s, const double *value, struct fb_traits *traits)
 {
+	double error_us = value[FB_STREAM_CLOCK_ERROR_US];
+	double slack = isnan(error_us) ? 0 : error_us * (s->model->layers + 1);
 	double least = value[FB_STREAM_MODEL_US] * 0.9, most = value[FB_STREAM_MODEL_US] * 1.1;
-	double low = value[FB_STREAM_EXPOSED_LOW_US], high = value[FB_STREAM_EXPOSED_HIGH_US];
+	double low = value[FB_STREAM_EXPOSED_LOW_US] - slack;
+	double high = value[FB_STREAM_EXPOSED_HIGH_US] + slack;
 
 	if (low > most || high < least)
 		fb_traits_flag(traits, "off-recursion");
@@ -39,14 +43,20 @@ static void put_exposed(struct fb_stream *s, double *value)
 	double *exposed = calloc(s->calls + 1, sizeof(*exposed)), compute = 0;
 	double interval[3] = {NAN, NAN, NAN};
 
+	for (int k = 0; k < n; k++)
+		for (int m = 0; m < 2; m++)
+			if (isfinite(s->call[k][m]))
+				s->call[k][m] = fb_handoff_global(s->base, s->call[k][m]);
 	MPI_Allreduce(MPI_IN_PLACE, s->call, 3 * n, MPI_DOUBLE, MPI_MAX,
 		      fb_stream_mover(s)->group->comm);
 	for (int k = 0; k < n && exposed; k++) {
 		exposed[k] = (s->call[k][1] - s->call[k][0]) * 1e6;
 		compute += s->call[k][2] / n;
 	}
-	if (exposed && fb_stream_mover(s)->group->nnodes == 1)
+	if (exposed)
 		fb_handoff_interval(exposed, s->calls, interval);
+	if (isnan(fb_handoff_known(s->base, interval[0], FB_ENDS_BOTH)))
+		interval[0] = interval[1] = interval[2] = (double)NAN;
 	memcpy(&value[FB_STREAM_EXPOSED_US], interval, sizeof(interval));
 	value[FB_STREAM_SLOWDOWN] = compute / s->compute_s;
 	free(exposed);
@@ -89,22 +99,27 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 	double ignored[FB_HANDOFF_COLUMNS] = {0};
 	char text[128] = "";
 	size_t used;
+	bool known;
 
 	/* The handoff's columns are not this program's. */
 	traits->extra = ignored;
 	fb_handoff_describe(s->base, traits);
 	traits->extra = v;
+	known = !s->base->clock.unknown; /* else the row has the flag already */
+	v[FB_STREAM_CLOCK_ERROR_US] = ignored[FB_HANDOFF_CLOCK_ERROR_US];
 	v[FB_STREAM_QUANTISE_ERROR] = ignored[FB_HANDOFF_QUANTISE_ERROR];
 	for (uint32_t l = 0; l < s->model->layers; l++)
-		transfer += s->layer_s[l];
+		transfer += fb_handoff_known(s->base, s->layer_s[l] * 1e6, FB_ENDS_BOTH);
 	v[FB_STREAM_COMPUTE_US] = s->compute_s * 1e6;
-	v[FB_STREAM_TRANSFER_US] = transfer * 1e6;
-	v[FB_STREAM_MODEL_US] = model(s) * 1e6;
+	v[FB_STREAM_TRANSFER_US] = transfer;
+	v[FB_STREAM_MODEL_US] = isnan(transfer) ? (double)NAN : model(s) * 1e6;
 	v[FB_STREAM_AFTER_US] = s->after_s * 1e6;
 	put_exposed(s, v);
+	if (known && s->base->clock.unknown)
+		fb_traits_flag(traits, "clock-error");
 	v[FB_STREAM_OVER_MODEL] = v[FB_STREAM_EXPOSED_US] / v[FB_STREAM_MODEL_US];
-	if (!isnan(v[FB_STREAM_EXPOSED_US]))
-		judge_model(v, traits);
+	if (!isnan(v[FB_STREAM_OVER_MODEL]))
+		judge_model(s, v, traits);
 	v[FB_STREAM_HIDDEN] = 1 - v[FB_STREAM_EXPOSED_US] / v[FB_STREAM_TRANSFER_US];
 	steps[0] = s->steps_s;
 	steps[1] = (double)s->steps;

@@ -205,41 +205,74 @@ static int time_peak(struct fb_stream *s)
 	return fb_group_agree(w, err);
 }
 
-/* Each layer's transfer alone, from its post to its notice: the fastest of some. */
+/* Rank 0 posts a layer, rank 1 awaits it; when that began, at rank 0, or ended, at rank 1. */
+static int time_layer(struct fb_stream *s, uint64_t call, uint32_t l, double *moment)
+{
+	struct fb_handoff_link *link = &s->base->link[0];
+	int rank = fb_stream_mover(s)->group->rank, err = FB_OK;
+
+	MPI_Barrier(fb_stream_mover(s)->group->comm);
+	*moment = now(s);
+	if (rank == 0 && !(err = post_layer(s, l)))
+		err = fb_move_wait(link->move[l]);
+	if (rank == 1) {
+		err = fb_mover_await(fb_stream_mover(s), 0, FB_NOTE_PUT,
+				     link->count_base + (call - 1) * link->moves + l + 1);
+		err = err ? err : fb_handoff_repack(s->base, link, l);
+		*moment = now(s);
+	}
+	return err;
+}
+
+/*
+ * Takes the fastest of the tries. moment: [2][TRIES][layers], of which this rank's are the first
+ * half. Collective.
+ */
+static void put_layers(struct fb_stream *s, double *moment)
+{
+	const struct fb_group *w = fb_stream_mover(s)->group;
+	int layers = (int)s->model->layers, n = TRIES * layers;
+	double *end = moment + n;
+
+	for (int k = 0; k < n; k++)
+		moment[k] = end[k] = fb_handoff_global(s->base, moment[k]);
+	MPI_Bcast(moment, n, MPI_DOUBLE, 0, w->comm);
+	MPI_Bcast(end, n, MPI_DOUBLE, 1, w->comm);
+	for (int l = 0; l < layers; l++) {
+		double least = HUGE_VAL;
+
+		for (int k = l; k < n; k += layers)
+			least = fmin(least, end[k] - moment[k]);
+		s->layer_s[l] = fb_handoff_known(s->base, least * 1e6, FB_ENDS_BOTH) * 1e-6;
+	}
+}
+
+/* Each layer's transfer alone, from its post to its notice. Collective. */
 static int time_layers(struct fb_stream *s)
 {
 	struct fb_handoff_link *link = &s->base->link[0];
 	const struct fb_group *w = fb_stream_mover(s)->group;
-	int err = FB_OK;
+	uint32_t layers = s->model->layers;
+	double *moment = calloc((size_t)2 * TRIES * layers, sizeof(*moment));
+	int err = fb_group_agree(w, moment ? FB_OK : FB_ENOMEM);
 
-	for (int k = 0; k < TRIES && !err; k++) {
+	for (uint32_t k = 0; k < TRIES && !err; k++) {
 		uint64_t call = ++s->base->handed;
 
 		if (w->rank == 0)
 			err = fb_handoff_await_leave(s->base, call);
-		for (uint32_t l = 0; l < s->model->layers && !err; l++) {
-			double began, ended = 0;
-
-			MPI_Barrier(w->comm);
-			began = now(s);
-			if (w->rank == 0 && !(err = post_layer(s, l)))
-				err = fb_move_wait(link->move[l]);
-			if (w->rank == 1) {
-				err = fb_mover_await(fb_stream_mover(s), 0, FB_NOTE_PUT,
-						     link->count_base +
-							     (call - 1) * link->moves + l + 1);
-				err = err ? err : fb_handoff_repack(s->base, link, l);
-				ended = now(s);
-			}
-			MPI_Bcast(&began, 1, MPI_DOUBLE, 0, w->comm);
-			MPI_Bcast(&ended, 1, MPI_DOUBLE, 1, w->comm);
-			if (!k || ended - began < s->layer_s[l])
-				s->layer_s[l] = ended - began;
-		}
+		for (uint32_t l = 0; l < layers && !err; l++)
+			err = time_layer(s, call, l, &moment[k * layers + l]);
 		if (w->rank == 1 && !err && !(err = fb_stream_mover(s)->ops->post(link->note)))
 			err = fb_move_wait(link->note);
 	}
-	return fb_group_agree(w, err);
+	err = fb_group_agree(w, err);
+	if (!err)
+		err = fb_handoff_mark(s->base);
+	if (!err)
+		put_layers(s, moment);
+	free(moment);
+	return err;
 }
 
 /* A whole request whose layers follow the last one's computing: the median, slowest rank. */

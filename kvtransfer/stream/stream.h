@@ -48,6 +48,7 @@ enum fb_stream_column {
 	FB_STREAM_DECODE_BYTE_SHARE,
 	FB_STREAM_PEAK_TFLOPS,
 	FB_STREAM_PEAK_GBPS,
+	FB_STREAM_CLOCK_ERROR_US,
 	FB_STREAM_COLUMNS,
 };
 
@@ -58,7 +59,7 @@ struct fb_stream {
 	const struct fb_kv_model *model;
 	uint32_t tokens, others; /* others: requests that rank 1 serves meanwhile */
 	bool layerwise, early;	 /* early: rank 1 begins with the first layer */
-	double *layer_s;	 /* [layers]: transfer of each alone, at rank 1 */
+	double *layer_s;	 /* [layers]: transfer of each alone, at rank 1; NAN: not known */
 	double *computed_s;	 /* [layers]: until it has been computed, alone, at rank 0 */
 	double compute_s, after_s, step_s; /* alone; step_s: of the other requests */
 	struct fb_kv_cost peak[2];	   /* ranks 0 and 1, a second */

@@ -162,6 +162,26 @@ speed_of_pairs() {
 		"$(cut -d' ' -f2 "$1.pairs" | speed_median)" | awk '{ print $1 * $2, $2 }'
 }
 
+# speed_pieces BYTES: options of handoff for a KV cache of 32 pieces of so many bytes, which are a
+# multiple of 2048.
+speed_pieces() {
+	echo --layers 1 --kv-heads 8 --head-dim 128 --block-tokens $(($1 / 2048)) \
+		--tokens $(($1 / 128)) --page-run 1
+}
+
+# speed_of_pieces DIRECTORY BYTES: what a piece took in each request of handoff with --raw,
+# in us; nothing where pieces have another size.
+speed_of_pieces() {
+	awk -F, -v bytes="$2" '
+		FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+		FNR == NR {
+			equal = int($column["piece_bytes"] / bytes + 0.5) == 1
+			pieces = equal ? $column["pieces"] : 0
+			next
+		}
+		pieces { print $6 / pieces }' "$1/handoff.csv" "$1/samples.csv"
+}
+
 speed_bad=() speed_good=0
 
 # speed_within VALUE most|least LIMIT: whether it is; a VALUE that is no number is not.

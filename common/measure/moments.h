@@ -26,7 +26,7 @@ struct fb_moments {
 
 /*
  * Collective over the world: the first or another mark. Calls after the second one replace the
- * second. Takes some ms for each host; up to 0.1 s, and five times that, where messages are slow.
+ * second. Takes some ms for each host; up to 0.1 s, and three times that, where messages are slow.
  * Returns the same on all ranks: 0 or FB_ENOMEM (printed).
  */
 int fb_moments_mark(const struct fb_group *world, const struct fb_time_source *source,

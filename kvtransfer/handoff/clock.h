@@ -17,7 +17,7 @@ struct fb_handoff_clock {
 	bool unknown;		     /* some time was not known */
 };
 
-/* Collective: which ends are apart, `receives` or not; ranks outside of all transfers are not in. */
+/* Collective: which ends are apart. in: this rank takes part in a transfer. */
 void fb_handoff_find_ends(struct fb_handoff_instance *i, bool in, bool receives);
 /* Collective: a mark before, or behind, what is timed. 0 or FB_ENOMEM (printed) on all ranks. */
 int fb_handoff_mark(struct fb_handoff_instance *i);

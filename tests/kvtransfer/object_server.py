@@ -55,6 +55,7 @@ def leave(*_):
 
 
 signal.signal(signal.SIGTERM, leave)
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Store)
+address = sys.argv[2] if len(sys.argv) > 2 else "127.0.0.1"
+server = http.server.ThreadingHTTPServer((address, 0), Store)
 print(server.server_address[1], flush=True)
 server.serve_forever()

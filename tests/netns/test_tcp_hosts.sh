@@ -13,45 +13,9 @@ name=netns/test_tcp_hosts
 build=$(dirname "$FB_BUILD")/openmpi
 need_hosts "$build/tests/test_tcp"
 
-FB_HOSTS=$(mktemp -d "${FB_TMP:-/tmp}/hosts.XXXXXX") || exit 1
-export FB_HOSTS
-end() {
-	"$hosts" down
-	rm -rf "$FB_HOSTS"
-}
-trap end EXIT
-trap 'exit 130' INT TERM
 before=$(ip -o link)
-"$hosts" up 3 2>"$FB_HOSTS/why" || skip "$(tail -n 1 "$FB_HOSTS/why")"
+start_hosts 3
 
-fb_mpi_env openmpi
-# MPI must not take the dead ends that are made below, nor spin where a rank waits for another.
-export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=$FB_HOSTS/rsh OMPI_MCA_mpi_yield_when_idle=1 \
-	OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1 \
-	OMPI_MCA_btl_tcp_if_include=eth0 OMPI_MCA_oob_tcp_if_include=eth0
-
-# across HOSTS RANKS PROGRAM...: HOSTS as h0:2,h1:2. In the background, because bash runs a trap
-# only between commands or while it waits.
-across() {
-	local where=$1 ranks=$2
-
-	shift 2
-	timeout -k 5 $((60 * ${FB_SLOW:-1})) "$hosts" sh h0 "$mpirun" --bind-to none \
-		-host "$where" -n "$ranks" "$@" &
-	wait $!
-}
-
-# verdict NAME RC LOG
-verdict() {
-	if [ "$2" = 0 ]; then
-		echo "PASS $name-$1"
-	else
-		sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' "$3" | tail -n 20
-		echo "FAIL $name-$1: exit code $2"
-	fi
-}
-
-log=$FB_HOSTS/log
 across h0:2,h1:2 4 "$build/tests/test_tcp" >"$log" 2>&1
 rc=$?
 # It says which way it took: both ranks of the own host, both of the other.

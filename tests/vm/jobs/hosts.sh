@@ -82,6 +82,12 @@ across vm0:1,vm1:1 2 "$PWD/$build/bin/latency" --quiet --engine host,rdma --prot
 	grep -E ',rdma,send,send,rdma,.*,(ok|few),' $log | grep -qE 'rxe0:1 .*(1\.|0\.9)' &&
 	grep -E ',host,send,simple,tcp,' $log | grep -q tcp-though-rdma
 verdict vm/hosts-path $? $log
+# Movers of MPI.
+export OMPI_MCA_osc=pt2pt
+for mover in mpi mpi_window; do
+	across vm0:1,vm1:1 2 "$PWD/$build/tests/test_mover" $mover
+	verdict vm/hosts-mover-$mover $? $log
+done
 # A second device here, which the other machine lacks: rails are as many as all ranks have.
 ip link add d0 type dummy
 ip addr add 10.7.0.1/24 dev d0

@@ -121,8 +121,23 @@ window() {
 	echo $window
 }
 
+# ours_pieces SIZE VERB: what each piece of a KV cache takes.
+ours_pieces() {
+	rm -rf /tmp/ours
+	# shellcheck disable=SC2046
+	FIRST=0 timeout $limit mpirun.openmpi --oversubscribe --bind-to none -n 2 /tmp/pinned \
+		"$build/bin/handoff" --engine rdma --rdma-device rxe0 --algorithm "$2" \
+		$(speed_pieces "$1") --raw --quiet --csv /tmp/ours --run t --max-time $seconds \
+		--whole-time >/tmp/log 2>&1 || cat /tmp/log >&2
+	speed_of_pieces /tmp/ours "$1"
+}
+
 # For speed_turns, in compare.
 speed_ours() {
+	if [ "$operation" = pieces ]; then
+		ours_pieces "$size" "${options[0]}" | $statistic
+		return
+	fi
 	start_ours "$operation" "$size" $seconds "${options[@]}"
 	end_ours "$operation"
 	cut -d' ' -f3 /tmp/samples | $statistic
@@ -247,4 +262,9 @@ for s in $FB_SIZES; do
 	compare write-bw "$s" "ib_write_bw -s $s" one_way --algorithm put --protocol write
 	compare read-bw "$s" "ib_read_bw -s $s" one_way --algorithm get --protocol read
 done
+# A KV cache in pieces of 1 MiB, by the mover's WRITEs and READs.
+if [ -z "$FB_INSTRUCTIONS" ]; then
+	compare pieces-put 1048576 "ib_write_bw -s 1048576" pieces put
+	compare pieces-get 1048576 "ib_read_bw -s 1048576" pieces get
+fi
 speed_verdict rdma_speed

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { NAMED = 4 }; /* ranks of which a report says more, at most */
+
 static const char *const phase_names[FB_PHASES] = {
 	[FB_PHASE_START] = "start",
 	[FB_PHASE_OPEN] = "open",
@@ -70,19 +72,25 @@ char fb_watchdog_state(const struct fb_watchdog_slot *slot)
 	return state == 'T' || state == 't' ? 'T' : 'R';
 }
 
+/* What the rank does in a wait that takes long, or ""; the text is in `word`. */
+static const char *doing_of(const struct fb_watchdog_slot *slot, uint64_t word[FB_DOING_CHARS / 8])
+{
+	for (size_t i = 0; i < FB_DOING_CHARS / 8; i++)
+		word[i] = atomic_load_explicit(&slot->doing[i], memory_order_relaxed);
+	((char *)word)[FB_DOING_CHARS - 1] = '\0';
+	return (const char *)word;
+}
+
 void fb_watchdog_where(struct fb_watchdog *watchdog, const struct fb_watchdog_slot *slot,
 		       char *text, size_t n)
 {
 	int index = atomic_load_explicit(&slot->case_index, memory_order_relaxed);
 	int mine = atomic_load_explicit(&watchdog->slot->case_index, memory_order_relaxed);
 	int phase = atomic_load_explicit(&slot->phase, memory_order_relaxed);
-	uint64_t word[FB_DOING_CHARS / 8] = {0};
+	uint64_t word[FB_DOING_CHARS / 8];
 
 	append(text, n, ", %s", phase_name((enum fb_phase)phase));
-	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++)
-		word[i] = atomic_load_explicit(&slot->doing[i], memory_order_relaxed);
-	((char *)word)[sizeof(word) - 1] = '\0';
-	if (word[0])
+	if (*doing_of(slot, word))
 		append(text, n, " (%s)", (const char *)word);
 	if (index < 0)
 		return;
@@ -131,6 +139,23 @@ static void append_missing(struct fb_watchdog *w, const struct fb_watchdog_slot 
 		append(text, n, ", no sign of life for %.0f s", silent);
 }
 
+/* No rank is behind the others: what each of them waits for, the first of them left out. */
+static void append_waits(struct fb_watchdog *w, const struct fb_watchdog_slot *first, char *text,
+			 size_t n)
+{
+	uint64_t word[FB_DOING_CHARS / 8];
+	int named = 0;
+
+	for (int i = 0; i < w->nlocal && named < NAMED; i++) {
+		const struct fb_watchdog_slot *slot = &w->host->slot[i];
+
+		if (slot != first && *doing_of(slot, word)) {
+			append(text, n, "; rank %d: %s", slot->rank, (const char *)word);
+			named++;
+		}
+	}
+}
+
 void fb_watchdog_report(struct fb_watchdog *watchdog, double now, char *text, size_t n)
 {
 	struct fb_watchdog *w = watchdog;
@@ -157,15 +182,16 @@ void fb_watchdog_report(struct fb_watchdog *watchdog, double now, char *text, si
 		if (atomic_load(&slot->step) == furthest && fb_watchdog_state(slot) != 'T')
 			continue;
 		/* The text is bounded; some names are enough to find the node. */
-		if (++missing <= 4)
+		if (++missing <= NAMED)
 			append_missing(w, slot, now, text, n);
 	}
-	if (missing > 4)
-		append(text, n, "; and %d more", missing - 4);
+	if (missing > NAMED)
+		append(text, n, "; and %d more", missing - NAMED);
 	if (missing)
 		return;
 	append(text, n,
 	       w->nlocal < w->world->nranks
 		       ? "; no rank of this host is missing: look at the other hosts"
 		       : "; none is missing: the operation itself does not end");
+	append_waits(w, leader, text, n);
 }

@@ -132,16 +132,41 @@ int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers,
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
+enum { FIRST_LOOK_UP = 256 };
+
+/*
+ * As fb_mover_again(), which looks up where this says *idle. If ranks take turns, a look may take a
+ * time slice, and the watchdog would end the job before it had heard what this rank waits for.
+ */
+static int again(struct fb_mover *mover, struct fb_spin *spin, bool *idle)
+{
+	if (mover->wait != FB_RDMA_WAIT_POLL)
+		return mover->ops->rest(mover, idle);
+	*idle = fb_spin_again(spin) || (spin->yields && spin->looks == FIRST_LOOK_UP);
+	return FB_OK;
+}
+
 int fb_mover_again(struct fb_mover *mover, struct fb_spin *spin, const char *doing)
 {
 	bool idle = false;
-	int err = FB_OK;
+	int err = again(mover, spin, &idle);
 
-	if (mover->wait != FB_RDMA_WAIT_POLL)
-		err = mover->ops->rest(mover, &idle);
-	else
-		idle = fb_spin_again(spin);
 	return err || !idle ? err : fb_alive(mover->session, doing);
+}
+
+int fb_mover_again_for(struct fb_mover *mover, struct fb_spin *spin, const struct fb_wait *wait,
+		       uint64_t have)
+{
+	bool idle = false;
+	int err = again(mover, spin, &idle);
+	char doing[96];
+
+	if (err || !idle)
+		return err;
+	snprintf(doing, sizeof(doing), "waiting for notice %d of rank %d: %llu of %llu came",
+		 wait->notice, wait->from, (unsigned long long)have,
+		 (unsigned long long)wait->count);
+	return fb_alive(mover->session, doing);
 }
 
 int fb_move_wait(struct fb_move *move)
@@ -160,11 +185,12 @@ int fb_move_wait(struct fb_move *move)
 int fb_mover_await(struct fb_mover *mover, int from, int notice, uint64_t count)
 {
 	struct fb_spin spin = {.yields = mover->group->oversubscribed};
+	const struct fb_wait wait = {from, notice, count};
 	uint64_t have = 0;
 	int err;
 
 	while (!(err = mover->ops->arrived(mover, from, notice, &have)) && have < count)
-		if ((err = fb_mover_again(mover, &spin, "waiting for a peer's notice")))
+		if ((err = fb_mover_again_for(mover, &spin, &wait, have)))
 			break;
 	return err;
 }

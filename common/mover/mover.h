@@ -252,6 +252,9 @@ int fb_transfer_check_targets(const struct fb_transfer *transfer);
  * looks up now and then. `doing` is what the watchdog says. 0 or an error (printed).
  */
 int fb_mover_again(struct fb_mover *mover, struct fb_spin *spin, const char *doing);
+/* The same for a notice of which `have` have come; the watchdog says which and how many. */
+int fb_mover_again_for(struct fb_mover *mover, struct fb_spin *spin, const struct fb_wait *wait,
+		       uint64_t have);
 
 /* Waits until the move is done, or until so many notices have come. 0 or an error (printed). */
 int fb_move_wait(struct fb_move *move);

@@ -7,6 +7,7 @@
  * its blocks with what they have to hold: those that came over a mover, those that an earlier
  * request left, and those that were computed here.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -309,6 +310,19 @@ static int look_at_mail(struct worker *w)
 	}
 }
 
+/* Nothing to compute: the watchdog says which cache is missing, if one is. */
+static int idle_look(struct worker *w)
+{
+	char doing[64] = "waiting for requests";
+
+	for (int r = w->i->state->machine.world->nranks - 1; r > 0; r--)
+		if (w->arriving[r].head)
+			snprintf(doing, sizeof(doing),
+				 "waiting for the cache of request %u from rank %d",
+				 w->arriving[r].head->letter->mail.request, r);
+	return fb_alive(w->i->state->machine.session, doing);
+}
+
 static int work(struct worker *w)
 {
 	struct fb_spin spin = {.yields = w->i->state->machine.world->oversubscribed};
@@ -322,7 +336,7 @@ static int work(struct worker *w)
 		if (!err)
 			err = step(w, &idle);
 		if (!err && idle && fb_spin_again(&spin))
-			err = fb_alive(w->i->state->machine.session, "waiting for requests");
+			err = idle_look(w);
 	}
 	return err;
 }

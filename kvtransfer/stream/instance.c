@@ -108,6 +108,7 @@ static int receive_layers(struct fb_stream *s, uint64_t call, double *there)
 	const struct fb_kv_batch token = {0, 0, 1, s->tokens};
 	struct fb_spin spin = {.yields = fb_stream_mover(s)->group->oversubscribed};
 	uint64_t base = link->count_base + (call - 1) * link->moves, count = 0;
+	const struct fb_wait wait = {link->from, FB_NOTE_PUT, base + link->moves};
 	uint32_t decoded = 0, unpacked = 0;
 	int err = FB_OK;
 
@@ -121,7 +122,7 @@ static int receive_layers(struct fb_stream *s, uint64_t call, double *there)
 		else if (!err && s->early && count > base + decoded && ++decoded)
 			err = fb_kv_layer(s->compute, &token);
 		else if (!err)
-			err = fb_mover_again(fb_stream_mover(s), &spin, "waiting for layers");
+			err = fb_mover_again_for(fb_stream_mover(s), &spin, &wait, count);
 	}
 	*there = now(s);
 	for (; decoded < link->moves && !s->others && !err; decoded++)

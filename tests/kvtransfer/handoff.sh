@@ -313,7 +313,7 @@ small=(--quiet --timeout "$((3 * slow))s" --run t)
 FB_MOVERS=$FB_BUILD/tests/libmover_faulty.so go 2 --engine faulty
 small=("${usual[@]}")
 expect "exit code of a lost notice" "$rc" 5
-expect "rows of a lost notice" "$(rows ',faulty,put,.*,fault,')" 1
+expect "rows of a lost notice" "$(rows ',faulty,put,.*,fault,.*; rank 1: waiting for a peer.s')" 1
 verdict handoff_plugin
 
 # On emulated GPUs, which do what they are told.

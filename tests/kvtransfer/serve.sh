@@ -42,6 +42,17 @@ if in_set serve_policies; then
 	verdict serve_policies
 fi
 
+# A lost notice of a cache is a fault that says who waits for which.
+usual=("${small[@]}")
+small=(--quiet --timeout "$((3 * slow))s" --run t --scale 0.02)
+requests=20 FB_MOVERS=$FB_BUILD/tests/libmover_faulty.so go 3 --engine faulty --rate 100 \
+	--algorithm disaggregated
+small=("${usual[@]}")
+expect "exit code of a lost notice" "$rc" 5
+expect "rows of a lost notice" \
+	"$(rows ',fault,.*; rank 2: waiting for the cache of request [0-9]+ from rank 1')" 1
+verdict serve_lost_notice
+
 # What happened to each request: one behind the other, from its arrival on.
 requests=20 go 3 --engine shm --rate 100 --trace-out "$FB_TMP/spans"
 expect "exit code of spans" "$rc" 0

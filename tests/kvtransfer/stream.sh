@@ -55,6 +55,16 @@ column quantise_error | awk '$1 != "" { n += $1 >= 0.0555 && $1 <= 0.0625 }
 	END { exit n != 4 }' || fail "errors: $(column quantise_error | tr '\n' ' ')"
 verdict stream_wire
 
+# A lost notice of a layer is a fault that says who waits for which.
+usual=("${small[@]}")
+small=(--quiet --timeout "$((3 * slow))s" --run t)
+FB_MOVERS=$FB_BUILD/tests/libmover_faulty.so go 2 --engine faulty
+small=("${usual[@]}")
+expect "exit code of a lost notice" "$rc" 5
+expect "rows of a lost notice" \
+	"$(rows ',fault,.*; rank 1: waiting for notice [0-9] of rank 0: 7 of [0-9]+ came')" 1
+verdict stream_lost_notice
+
 tokens=16,32 go 2 --engine shm
 plotdata=$FB_BUILD/bin/plotdata
 [ ! -x "$plotdata" ] ||

@@ -164,6 +164,17 @@ static int post_part(struct fb_nixl_mover *m, const struct fb_transfer *t,
 	return status < 0 ? fb_nixl_failed("post_xfer_req", status) : FB_OK;
 }
 
+static int request_failed(const struct fb_nixl_mover *m, const struct fb_transfer *t, int status)
+{
+	char with[32] = "a file";
+
+	if (!m->files)
+		snprintf(with, sizeof(with), "rank %d", t->peer);
+	return fb_error(FB_ESYS, "nixl: get_xfer_status: error %d: a %s of %llu bytes with %s "
+			"failed in plugin %s", status, fb_move_verbs[t->verb],
+			(unsigned long long)fb_transfer_bytes(t), with, m->plugin);
+}
+
 /* NIXL completes requests, and tells their peers, when it is asked for them. */
 static int progress(struct fb_nixl_mover *m)
 {
@@ -181,7 +192,7 @@ static int progress(struct fb_nixl_mover *m)
 				continue;
 			status = m->api.get_xfer_status(m->agent, part->request);
 			if (status < 0)
-				return fb_nixl_failed("get_xfer_status", status);
+				return request_failed(m, &n->move.transfer[i], status);
 			part->busy = status == FB_NIXL_BUSY;
 			busy |= part->busy;
 			if (!part->busy)

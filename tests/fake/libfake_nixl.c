@@ -6,8 +6,10 @@
  * complete in another order than that of their posting.
  *
  * FB_FAKE_NIXL: stub (what NIXL installs beside machines without it), no-plugin, unregistered
- * (memory is refused), lost (a request fails), foreign (notifications are cut), tcp (payload passes
- * through a TCP socket of the process, too, as UCX falls back to).
+ * (memory is refused), lost (a request fails), short (a read of a file ends a byte too early and
+ * fails), cut (it does not fail), foreign (notifications are cut), half-metadata, other-metadata
+ * (of an agent that nobody expects), tcp (payload passes through a TCP socket of the process, too,
+ * as UCX falls back to).
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -109,9 +111,14 @@ CALL(get_local_md, void *agent, void **data, size_t *n)
 		return NOT_FOUND;
 	*n = sizeof(struct metadata);
 	*data = malloc(*n);
-	if (*data)
-		memcpy(*data, &((struct agent *)agent)->own, *n);
-	return *data ? 0 : BACKEND;
+	if (!*data)
+		return BACKEND;
+	memcpy(*data, &((struct agent *)agent)->own, *n);
+	if (is("half-metadata"))
+		*n /= 2;
+	if (is("other-metadata"))
+		((struct metadata *)*data)->name[0] = 'x';
+	return 0;
 }
 
 CALL(load_remote_md, void *agent, const void *data, size_t n, char **name)

@@ -103,14 +103,17 @@ static int tell(const struct agent *a, const struct metadata *to, const void *da
 		       : 0;
 }
 
-/* All of it, between memory and a file. */
+/* Returns how many bytes; a plugin may take no notice of too few. */
 static ssize_t carry_file(const struct area *memory, const struct area *file, int operation)
 {
 	void *at = (void *)(uintptr_t)memory->at;
+	size_t bytes = memory->bytes - (is("short") || is("cut"));
+	ssize_t done;
 
-	return operation == FB_NIXL_WRITE
-		       ? pwrite((int)file->device, at, memory->bytes, (off_t)file->at)
-		       : pread((int)file->device, at, memory->bytes, (off_t)file->at);
+	if (operation == FB_NIXL_WRITE)
+		return pwrite((int)file->device, at, memory->bytes, (off_t)file->at);
+	done = pread((int)file->device, at, bytes, (off_t)file->at);
+	return is("cut") ? (ssize_t)memory->bytes : done;
 }
 
 static int carry(const struct agent *a, const struct metadata *to, const struct request *r)

@@ -69,6 +69,13 @@ tokens=64 go 1 --engine object --object-store "$url" --operation onboard
 [ "$rc" -ne 0 ] || fail "an object that was cut: exit code 0"
 holds "$FB_TMP/err" 'mover object: GET of object 0: .* of [0-9]+ bytes'
 stop
+start full
+tokens=64 go 1 --engine object --object-store "$url" --operation evict
+expect "exit code of a store that is full" "$rc" 5
+expect "rows of a store that is full" "$(rows ',object,.*,fault,')" 1
+holds "$FB_TMP/err" 'mover object: PUT of object 0: .*507'
+stop
+expect "objects left in a store that is full" "$(tail -n 1 "$FB_TMP/port")" 0
 verdict object_mistakes
 
 start refuse

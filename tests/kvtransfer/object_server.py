@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A small object store: PUT, GET with a range and DELETE of what is in memory. It prints its port,
 # and at the end how many objects are left. An argument is a mistake that it makes: `wrong` flips a
-# bit of what it gives, `short` gives a byte less than it says, `refuse` takes nothing.
+# bit of what it gives, `short` gives a byte less than it says, `refuse` takes nothing, `full` has
+# room for 4 KiB only.
 import http.server
 import signal
 import sys
@@ -23,6 +24,9 @@ class Store(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if mistake == "refuse":
             self.answer(403)
+            return
+        if mistake == "full" and len(body) > 4096:
+            self.answer(507)
             return
         objects[self.path] = body
         self.answer(200)

@@ -19,10 +19,11 @@ for library in nixl nixl_0_9; do
 		"$FB_TMP/$library/libnixl_capi.so"
 done
 
-# run LIBRARY RANKS PROGRAM OPTION...: the exit code in rc.
+# run LIBRARY RANKS PROGRAM OPTION...: the exit code in rc. `inside` are words before the command.
+inside=()
 run() {
-	LD_LIBRARY_PATH=$FB_TMP/$1 scripts/launch "$2" "${@:3}" >"$FB_TMP/out" 2>"$FB_TMP/err" \
-		</dev/null
+	LD_LIBRARY_PATH=$FB_TMP/$1 "${inside[@]}" scripts/launch "$2" "${@:3}" \
+		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
 	rc=$?
 }
 
@@ -86,6 +87,24 @@ FB_NIXL_FILE_BACKEND=HF3FS offload '' nixl_file --operation evict
 says ",skipped,NIXL's plugin HF3FS: get_plugin_params: error -4," 1
 offload lost nixl_file --operation evict
 expect "exit code of a file's request that fails" "$rc" 5
+# A read that is too short fails; where the plugin does not notice, the data are wrong.
+offload short nixl_file --operation onboard
+expect "exit code of a short read" "$rc" 5
+says ',nixl_file,.*,fault,' 1
+holds "$FB_TMP/err" 'error -6: a get of [0-9]+ bytes with a file failed in plugin POSIX'
+offload cut nixl_file --operation onboard
+says ',nixl_file,.*,wrong,' 1
+# shellcheck disable=SC2016 # the inner shell expands it
+inside=(unshare -rm bash -c 'mount -t tmpfs -o size=64k none "$FB_TMP/full" && exec "$@"' -)
+mkdir "$FB_TMP/full"
+export FB_TMP
+if "${inside[@]}" true 2>/dev/null; then
+	offload '' nixl_file --operation evict --folder "$FB_TMP/full"
+	expect "exit code of a full disk" "$rc" 5
+	says ',nixl_file,.*,fault,' 1
+	holds "$FB_TMP/err" 'a file of [0-9]+ bytes in .*/full: No space left on device'
+fi
+inside=()
 if [ -x "$FB_BUILD/tests/fake_gpu/offload" ]; then
 	programs=$FB_BUILD/tests/fake_gpu
 	tokens=2K FB_FAKE_GPU_WORKS=right offload '' nixl_gpu_file --block-tokens 256
@@ -112,7 +131,13 @@ holds "$FB_TMP/err" 'nixl: register_mem: error -6'
 says ',fault,' 1
 handoff lost nixl
 expect "exit code of a request that fails" "$rc" 5
-holds "$FB_TMP/err" 'nixl: get_xfer_status: error -6'
+holds "$FB_TMP/err" 'nixl: get_xfer_status: error -6: a put of [0-9]+ bytes with rank 1'
+handoff half-metadata nixl
+expect "exit code of metadata that is cut" "$rc" 5
+holds "$FB_TMP/err" 'load_remote_md: error -4: the [0-9]+ bytes of metadata that rank [01] sent'
+handoff other-metadata nixl
+expect "exit code of foreign metadata" "$rc" 5
+holds "$FB_TMP/err" "metadata that rank 1 sent are of agent 'xank1', not 'rank1'"
 handoff foreign nixl
 expect "exit code of a foreign notification" "$rc" 5
 holds "$FB_TMP/err" 'nixl: a notification of [0-9]+ bytes is none of ours'

@@ -36,7 +36,7 @@ static int add_move(const struct fb_kv_over_request *r, const struct fb_kv_pair 
 	t.peer = o->sends ? fb_kv_receiver(job, pair) : fb_kv_sender(job, pair);
 	t.local = r->request.engine->region;
 	t.remote = put ? r->request.engine->region : NULL;
-	return fb_move_prepare(r->request.engine->mover, &t, 1, NULL, move);
+	return fb_move_prepare_checked(r->request.engine->mover, &t, 1, NULL, move);
 }
 
 /* A receiver without PUT names its own places; all others name the sender's and the receiver's. */

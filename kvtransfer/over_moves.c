@@ -157,8 +157,10 @@ static int add_messages(const struct fb_kv_gpu_request *r, uint32_t step, bool o
 
 static int make(struct fb_mover *mover, struct draft *d, const char *form, struct fb_move **move)
 {
-	int err = d->count ? fb_move_prepare(mover, d->transfer, d->count, form, move) : FB_OK;
+	int err = FB_OK;
 
+	if (d->count)
+		err = fb_move_prepare_checked(mover, d->transfer, d->count, form, move);
 	d->count = 0;
 	return err;
 }

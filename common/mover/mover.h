@@ -245,6 +245,10 @@ const char *fb_region_record_unlike(const struct fb_region_record *own, const vo
  */
 int fb_transfer_check_targets(const struct fb_transfer *transfer);
 
+/* For set-up: as fb_move_prepare(), of transfers whose targets were checked before. */
+int fb_move_prepare_checked(struct fb_mover *mover, const struct fb_transfer *transfers, uint32_t n,
+			    const char *form, struct fb_move **move);
+
 /* --- mover.c, waiting and what movers share --------------------------------------------------- */
 
 /*

@@ -127,3 +127,13 @@ int fb_transfer_check_targets(const struct fb_transfer *t)
 	free(span);
 	return err;
 }
+
+int fb_move_prepare_checked(struct fb_mover *mover, const struct fb_transfer *transfers, uint32_t n,
+			    const char *form, struct fb_move **move)
+{
+	int err = FB_OK;
+
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = fb_transfer_check_targets(&transfers[i]);
+	return err ? err : fb_move_prepare(mover, transfers, n, form, move);
+}

@@ -77,7 +77,7 @@ int fb_tier_prepare(const struct fb_tier_instance *i, enum fb_move_verb verb,
 				      .local = e->region, .remote = e->remote, .piece = piece,
 				      .pieces = n, .notice = verb == FB_MOVE_PUT ? NOTICE : 0};
 
-	return fb_move_prepare(e->mover, &t, 1, i->form, move);
+	return fb_move_prepare_checked(e->mover, &t, 1, i->form, move);
 }
 
 /* Until its bytes are where they go: of a PUT only its notice says that. */

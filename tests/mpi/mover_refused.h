@@ -58,6 +58,7 @@ static inline void test_overlap(const struct opened *o)
 	struct fb_transfer t = {.verb = FB_MOVE_PUT, .local = o->region, .remote = o->region,
 				.piece = pieces, .pieces = 3, .repeats = 2, .local_step = 192,
 				.remote_step = 128};
+	struct fb_move *move = NULL;
 
 	CHECK_INT(fb_transfer_check_targets(&t), FB_OK);
 	t.verb = FB_MOVE_GET;
@@ -72,6 +73,8 @@ static inline void test_overlap(const struct opened *o)
 	CHECK_INT(fb_transfer_check_targets(&t), FB_OK);
 	pieces[2].remote = 63;
 	CHECK_INT(fb_transfer_check_targets(&t), FB_EINPUT);
+	CHECK_INT(fb_move_prepare_checked(o->mover, &t, 1, NULL, &move), FB_EINPUT);
+	CHECK(!move);
 	pieces[1].bytes = 63;
 	CHECK_INT(fb_transfer_check_targets(&t), FB_OK);
 }

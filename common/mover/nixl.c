@@ -288,21 +288,6 @@ static int register_part(struct fb_nixl_mover *m, struct fb_nixl_region *r, void
 	return status ? fb_nixl_failed("get_local_md", status) : FB_OK;
 }
 
-/* Of another agent than the rank's it would be found when the first request fails, if at all. */
-static int load_metadata(struct fb_nixl_mover *m, int rank, const char *data, size_t n)
-{
-	char expected[FB_NIXL_NAME_CHARS], *name = NULL;
-	int status = m->api.load_remote_md(m->agent, data, n, &name), err = FB_OK;
-
-	fb_nixl_name(rank, expected);
-	if (status || !name || strcmp(name, expected))
-		err = fb_error(FB_EPEER, "nixl: load_remote_md: error %d: the %zu bytes of "
-			       "metadata that rank %d sent are of agent '%s', not '%s'", status, n,
-			       rank, name ? name : "none", expected);
-	free(name);
-	return err;
-}
-
 /* Every rank's agent learns of all memory of the others. */
 static int nixl_add(struct fb_mover *mover, const struct fb_segment *segment,
 		    struct fb_region **region)
@@ -325,7 +310,7 @@ static int nixl_add(struct fb_mover *mover, const struct fb_segment *segment,
 		err = fb_ucx_gather(g, data, n, &all, &at);
 	for (int i = 0; i < g->nranks && !err && r; i++)
 		if (i != g->rank)
-			err = load_metadata(m, i, all + at[i], (size_t)(at[i + 1] - at[i]));
+			err = fb_nixl_load_metadata(m, i, all + at[i], (size_t)(at[i + 1] - at[i]));
 	free(data);
 	free(all);
 	free(at);

@@ -151,6 +151,9 @@ static inline void fb_nixl_name(int rank, char name[FB_NIXL_NAME_CHARS])
 	snprintf(name, FB_NIXL_NAME_CHARS, "rank%d", rank);
 }
 
+/* Local: loads a rank's metadata, and checks that it is of that rank's agent. */
+int fb_nixl_load_metadata(struct fb_nixl_mover *m, int rank, const char *data, size_t n);
+
 /* As ops->open with the plugin of that name, unless `variable` of the environment has another. */
 int fb_nixl_open(struct fb_mover **mover, const struct fb_mover_ops *ops, const char *plugin,
 		 const char *variable, const struct fb_session *session,

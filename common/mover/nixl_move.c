@@ -279,3 +279,18 @@ int fb_nixl_arrived(struct fb_mover *mover, int from, int notice, uint64_t *coun
 	*count_ = m->counter[from][notice].count;
 	return err;
 }
+
+/* Without this check another agent's metadata would fail with the first request, if at all. */
+int fb_nixl_load_metadata(struct fb_nixl_mover *m, int rank, const char *data, size_t n)
+{
+	char expected[FB_NIXL_NAME_CHARS], *name = NULL;
+	int status = m->api.load_remote_md(m->agent, data, n, &name), err = FB_OK;
+
+	fb_nixl_name(rank, expected);
+	if (status || !name || strcmp(name, expected))
+		err = fb_error(FB_EPEER, "nixl: load_remote_md: error %d: the metadata that rank "
+			       "%d sent are of agent '%s', not '%s'", status, rank,
+			       name ? name : "none", expected);
+	free(name);
+	return err;
+}

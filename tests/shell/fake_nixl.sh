@@ -134,7 +134,7 @@ expect "exit code of a request that fails" "$rc" 5
 holds "$FB_TMP/err" 'nixl: get_xfer_status: error -6: a put of [0-9]+ bytes with rank 1'
 handoff half-metadata nixl
 expect "exit code of metadata that is cut" "$rc" 5
-holds "$FB_TMP/err" 'load_remote_md: error -4: the [0-9]+ bytes of metadata that rank [01] sent'
+holds "$FB_TMP/err" 'load_remote_md: error -4: the metadata that rank [01] sent'
 handoff other-metadata nixl
 expect "exit code of foreign metadata" "$rc" 5
 holds "$FB_TMP/err" "metadata that rank 1 sent are of agent 'xank1', not 'rank1'"

@@ -14,6 +14,7 @@
 #define MODELS(M) \
 	/* name        layers kv dim parts entry index window of hidden heads query   ffn dense */ \
 	M("tiny",               4,  2,  64, 2,   0,   0,   0,  0,   256,   4,  64,    512, 1) \
+	M("tiny-window",        4,  2,  64, 2,   0,   0,  32,  2,   256,   4,  64,    512, 1) \
 	M("llama-3.1-8b",      32,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  14336, 1) \
 	M("llama-3.1-70b",     80,  8, 128, 2,   0,   0,   0,  0,  8192,  64, 128,  28672, 1) \
 	M("llama-3.1-405b",   126,  8, 128, 2,   0,   0,   0,  0, 16384, 128, 128,  53248, 1) \
@@ -83,8 +84,32 @@ int fb_kv_model_lists(const struct fb_kv_model *m, const struct fb_kv_shape *ask
 		return 1;
 	list[0].layers = m->layers - m->windowed;
 	list[1].layers = m->windowed;
-	list[1].tokens -= (asked->tokens - m->window) / asked->block_tokens * asked->block_tokens;
+	list[1].tokens -= fb_kv_model_first_block(m, asked->tokens, asked->block_tokens) *
+			  asked->block_tokens;
 	return 2;
+}
+
+/* Layers with and without a window alternate, beginning with one that has it. */
+static bool has_window(const struct fb_kv_model *m, uint32_t layer)
+{
+	return m->window && layer % 2 == 0 && layer / 2 < m->windowed;
+}
+
+int fb_kv_model_layer(const struct fb_kv_model *m, int lists, int list, uint32_t layer)
+{
+	uint32_t before = (layer + 1) / 2 < m->windowed ? (layer + 1) / 2 : m->windowed;
+
+	if (lists == 1 || m->index_bytes)
+		return (int)layer;
+	if (has_window(m, layer) != (list == 1))
+		return -1;
+	return (int)(list ? before : layer - before);
+}
+
+uint32_t fb_kv_model_first_block(const struct fb_kv_model *m, uint32_t tokens,
+				 uint32_t block_tokens)
+{
+	return m->window && m->window < tokens ? (tokens - m->window) / block_tokens : 0;
 }
 
 /* A matrix of each layer: so many rows of each head (columns), or all rows of a slice each. */
@@ -117,16 +142,12 @@ int fb_kv_model_weights(const struct fb_kv_model *m, const struct fb_kv_shape *a
 
 const char *fb_kv_model_unlike(const struct fb_kv_model *m)
 {
-	return m->index_bytes ? "its layers have regions of two kinds, which only handoff moves"
-			      : NULL;
+	return m->index_bytes ? "its layers have regions of two kinds" : NULL;
 }
 
-/* Layers with and without a window alternate, beginning with one that has it. */
 bool fb_kv_model_keeps(const struct fb_kv_model *m, uint32_t layer, const struct fb_kv_shape *s,
 		       uint32_t block)
 {
-	uint64_t end = (uint64_t)(block + 1) * s->block_tokens;
-
-	return !m->window || layer % 2 || layer / 2 >= m->windowed ||
-	       end + m->window > s->tokens;
+	return !has_window(m, layer) ||
+	       block >= fb_kv_model_first_block(m, s->tokens, s->block_tokens);
 }

@@ -55,8 +55,20 @@ int fb_kv_model_lists(const struct fb_kv_model *model, const struct fb_kv_shape 
 int fb_kv_model_weights(const struct fb_kv_model *model, const struct fb_kv_shape *asked,
 			struct fb_kv_shape list[FB_KV_LISTS]);
 
-/* Why only handoff moves the model's cache, or NULL: others know regions of one kind only. */
+/*
+ * Which layer of list `list` a layer of the model is, of the `lists` that fb_kv_model_lists()
+ * returned; -1: the layer is in another list.
+ */
+int fb_kv_model_layer(const struct fb_kv_model *model, int lists, int list, uint32_t layer);
+
+/*
+ * Why programs that know regions of one kind only do not move the model's cache, or NULL: they do.
+ */
 const char *fb_kv_model_unlike(const struct fb_kv_model *model);
+
+/* The first block that layers with a window still have of so many tokens; 0 without a window. */
+uint32_t fb_kv_model_first_block(const struct fb_kv_model *model, uint32_t tokens,
+				 uint32_t block_tokens);
 
 /* Whether the layer still has the block: a window may have passed it. */
 bool fb_kv_model_keeps(const struct fb_kv_model *model, uint32_t layer,

@@ -107,6 +107,7 @@ static const struct fb_column columns[FB_SERVE_COLUMNS] = {
 	TIME(FB_SERVE_QUEUE_P95, "queue_p95_us", "95th percentile, of 100 at least"),
 	TIME(FB_SERVE_KV_P50, "kv_us", "from the prompt's end until its cache had come, median"),
 	RATE(FB_SERVE_KV_SHARE, "kv_share", "", "of all times to first tokens"),
+	RATE(FB_SERVE_KV_BYTES, "kv_bytes", "B", "moved for a request, mean"),
 	RATE(FB_SERVE_HIT_SHARE, "hit_share", "", "of prompt tokens that were cached already"),
 	RATE(FB_SERVE_ATTAINMENT, "attainment", "", "share of requests that met the objective"),
 	RATE(FB_SERVE_GOODPUT, "goodput_rps", "1/s", "requests a second that met the objective"),

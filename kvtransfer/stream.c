@@ -24,7 +24,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	e = fb_handoff_engine_of(state, c);
 	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p))
 		return false;
-	c->bytes = fb_kv_bytes(&p.shape);
+	c->bytes = fb_handoff_bytes(&p);
 	c->memory = fb_mover_memory(e->ops, state->machine.settings, e->ops->device);
 	c->transport = e->ops->transport;
 	fb_transport_keys(c, state->machine.settings, e->ops->device);

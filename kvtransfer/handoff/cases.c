@@ -88,9 +88,8 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 
 	if (p.operation != FB_HANDOFF_FIT) {
 		need.bytes = (double)fb_handoff_bytes(&p);
-		for (int l = 0; l < (p.list[0].whole ? p.lists : 1); l++)
-			need.pieces += pieces_of(p.list[0].whole ? &p.list[l] : &p.shape,
-						  p.apart);
+		for (int l = 0; l < p.lists; l++)
+			need.pieces += pieces_of(&p.list[l], p.apart);
 		need.bytes = (double)fb_kv_wire_bytes(p.wire, (uint64_t)need.bytes);
 		if (p.wire)
 			need.pieces = moves_of(&p);

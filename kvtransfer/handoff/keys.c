@@ -186,10 +186,10 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 			p.unlike = "weights have no blocks, heads and chunks of tokens";
 		return p;
 	}
-	/* Layers of an own shape are alike. What is streamed has one move for each layer. */
+	/* Layers of an own shape are alike. */
 	if (own)
 		return p;
-	if (strcmp(c->operation, "stream") && p.operation != FB_HANDOFF_HANDOVER)
+	if (p.operation != FB_HANDOFF_HANDOVER)
 		p.lists = fb_kv_model_lists(model, &p.shape, p.list);
 	else
 		p.unlike = fb_kv_model_unlike(model);

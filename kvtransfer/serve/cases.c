@@ -53,11 +53,16 @@ static int index_of(const char *const *names, const char *name)
 struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c)
 {
 	const struct fb_serve_plan p = fb_serve_plan_of(state, c);
-	double blocks = state->longest_input / (double)state->own->block_tokens + 1;
-	double pieces = blocks * fb_kv_regions(&p.shape);
-	const struct fb_kv_need need = {.pieces = pieces,
-					.bytes = pieces * (double)p.page_bytes};
+	uint32_t last = state->longest_input / (uint32_t)state->own->block_tokens;
+	struct fb_kv_need need = {.pieces = 0};
 
+	for (int l = 0; l < p.lists; l++) {
+		uint32_t blocks = last + 1 - fb_serve_first(&p, l, state->longest_input);
+		double pieces = (double)blocks * p.list[l].regions;
+
+		need.pieces += pieces;
+		need.bytes += pieces * (double)p.list[l].page_bytes;
+	}
 	return fb_kv_backend_of(&state->machine, c, &need);
 }
 
@@ -90,14 +95,8 @@ struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const 
 	p.shape = fb_kv_model_shape(p.model, (uint32_t)fb_datatype_size(c->datatype));
 	p.shape.block_tokens = (uint32_t)own->block_tokens;
 	p.pool_blocks = own->pool_blocks ? (uint32_t)own->pool_blocks : POOL_REQUESTS * longest;
-	p.page_bytes = (uint64_t)p.shape.kv_heads * p.shape.block_tokens * fb_kv_row(&p.shape);
-	p.region_bytes = p.pool_blocks * p.page_bytes;
+	fb_serve_lists(&p);
 	return p;
-}
-
-static uint64_t part_bytes(const struct fb_serve_plan *p)
-{
-	return fb_kv_regions(&p->shape) * p->region_bytes;
 }
 
 bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
@@ -114,8 +113,6 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 		generated |= !strcmp(own->trace, fb_trace_names[i]);
 	if (*e->why)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
-	else if (fb_kv_model_unlike(p.model))
-		snprintf(reason, FB_REASON_CHARS, "%s", fb_kv_model_unlike(p.model));
 	else if (p.workers < 1 + apart || (apart && p.prefill >= p.workers))
 		snprintf(reason, FB_REASON_CHARS, "%d ranks are needed: a router and the workers",
 			 apart ? p.prefill + 2 : 2);
@@ -123,9 +120,9 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 		snprintf(reason, FB_REASON_CHARS, "a generated trace has no times of arrival");
 	else if (p.rate <= 0 && p.arrivals != FB_ARRIVE_TRACE)
 		snprintf(reason, FB_REASON_CHARS, "arrivals need a rate");
-	else if (part_bytes(&p) > most)
+	else if (p.bytes > most)
 		snprintf(reason, FB_REASON_CHARS, "a worker's cache is %s, its memory %s",
-			 fb_size_text((part_bytes(&p) >> 20 << 20) + (1 << 20), asked),
+			 fb_size_text((p.bytes >> 20 << 20) + (1 << 20), asked),
 			 fb_size_text(most >> 20 << 20, limit));
 	else if (p.pool_blocks * own->block_tokens < state->longest_input)
 		snprintf(reason, FB_REASON_CHARS, "the longest prompt has %u tokens, a cache %llu",
@@ -167,8 +164,8 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (fb_serve_can(state, c, ignored)) {
 		const struct fb_serve_plan p = fb_serve_plan_of(state, c);
 
-		if (part_bytes(&p) > e->part_bytes)
-			e->part_bytes = part_bytes(&p);
+		if (p.bytes > e->part_bytes)
+			e->part_bytes = p.bytes;
 	}
 	return true;
 }

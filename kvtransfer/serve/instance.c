@@ -214,6 +214,7 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	trace(i);
 	traits->extra[FB_SERVE_REQUESTS] = (double)i->account.requests;
 	traits->extra[FB_SERVE_HIT_SHARE] = i->hit_tokens / i->all_tokens;
+	traits->extra[FB_SERVE_KV_BYTES] = i->moved_bytes / i->moved;
 	put_lengths(&i->trace, traits->extra);
 	if (i->plan.operation == FB_SERVE_REPLAY)
 		put_requests(i, traits->extra);

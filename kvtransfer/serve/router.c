@@ -162,6 +162,8 @@ static void note(struct router *r, const struct fb_letter *letter)
 		fb_pool_ready(&r->i->pool[at->worker[0]], at->block[0], request->blocks);
 		break;
 	case FB_MAIL_SENT:
+		r->i->moved_bytes += letter->mail.moved;
+		r->i->moved++;
 		release(r, index, 0);
 		break;
 	case FB_MAIL_ARRIVED:
@@ -303,7 +305,7 @@ static int route(struct router *r)
 	if (i->runs == 1) { /* the first run's caches and connections were cold */
 		fb_account_close(&i->account);
 		i->knee.n = i->ratio.n = 0;
-		i->hit_tokens = i->all_tokens = 0;
+		i->hit_tokens = i->all_tokens = i->moved_bytes = i->moved = 0;
 	}
 	if (i->plan.operation == FB_SERVE_REPLAY) {
 		err = replay(r, i->plan.rate, &share);
@@ -327,7 +329,7 @@ int fb_serve_route(struct fb_serve_instance *i)
 
 	for (uint32_t k = 0; k < i->trace.count; k++)
 		most = i->trace.request[k].blocks > most ? i->trace.request[k].blocks : most;
-	r.place = calloc(i->trace.count, sizeof(*r.place));
+	r.place = calloc(i->trace.count + (size_t)1, sizeof(*r.place));
 	r.load = calloc((size_t)i->plan.workers, sizeof(*r.load));
 	r.list = calloc(4 * (size_t)most, sizeof(*r.list));
 	there = r.place && r.load && r.list;

@@ -66,6 +66,7 @@ enum fb_serve_column {
 	FB_SERVE_QUEUE_P95,
 	FB_SERVE_KV_P50,
 	FB_SERVE_KV_SHARE,
+	FB_SERVE_KV_BYTES,
 	FB_SERVE_HIT_SHARE,
 	FB_SERVE_ATTAINMENT,
 	FB_SERVE_GOODPUT,
@@ -79,13 +80,21 @@ enum fb_serve_column {
 	FB_SERVE_COLUMNS,
 };
 
-enum { FB_SERVE_NOTICE = 1 };
+enum { FB_SERVE_NOTICE = 1, FB_SERVE_LISTS = 2 };
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_serve_state {
 	struct fb_kv_machine machine; /* engine none has caches only, for workers that do both */
 	const struct fb_serve_settings *own;
 	uint32_t longest_input, longest_output; /* of the trace */
+};
+
+/* Layers of a cache that are alike: regions one behind the other in a worker's part. */
+struct fb_serve_list {
+	uint32_t regions;
+	bool window;		 /* they need the last blocks of a prompt only */
+	uint64_t page_bytes;	 /* of a block in a region */
+	uint64_t region_bytes, at; /* at: of the first region in the part */
 };
 
 /* What a case asks for; from its keys. */
@@ -99,8 +108,10 @@ struct fb_serve_plan {
 	int workers, prefill; /* of the workers the first ones compute prompts, if disaggregated */
 	double rate;
 	uint32_t pool_blocks;	    /* of each worker */
-	uint64_t page_bytes;	    /* of a block in a region */
-	uint64_t region_bytes;
+	struct fb_serve_list list[FB_SERVE_LISTS];
+	int lists;
+	uint32_t regions; /* of all lists */
+	uint64_t bytes;	  /* of a worker's cache */
 };
 
 /* --- cases.c ---------------------------------------------------------------------------------- */
@@ -132,6 +143,7 @@ struct fb_mail {
 	uint32_t blocks, held[2]; /* of the prompt; those that P, and D, have already */
 	int32_t decode;		 /* rank; the worker's own: it keeps the request */
 	double compute_s;	 /* PREFILLED */
+	double moved;		 /* SENT: bytes */
 	uint32_t words;
 	uint32_t colocated;
 };
@@ -169,6 +181,21 @@ static inline uint64_t fb_letter_hash(const struct fb_letter *l, uint32_t block)
 	return at[0] | (uint64_t)at[1] << 32;
 }
 
+/* --- blocks.c: what a cache is made of, and what of it is moved ------------------------------- */
+
+/* The lists of a plan that has all else. Pure. */
+void fb_serve_lists(struct fb_serve_plan *plan);
+/* The first block of a prompt of so many tokens that a decode worker needs of a list's layers. */
+uint32_t fb_serve_first(const struct fb_serve_plan *plan, int list, uint32_t input);
+/*
+ * The transfers of a prompt's cache, one of each list and each with a notice, without regions: the
+ * blocks that the decode worker does not have. Layers with a window send all blocks of the window,
+ * because a decode worker may have a block from a longer prompt, whose window had passed it.
+ * `piece` has room for `lists` times the prompt's blocks. Returns their bytes.
+ */
+uint64_t fb_serve_pieces(const struct fb_serve_plan *plan, const struct fb_letter *letter,
+			 struct fb_piece *piece, struct fb_transfer transfer[FB_SERVE_LISTS]);
+
 /* --- instance.c: one case, from setup to teardown -------------------------------------------- */
 
 struct fb_serve_instance {
@@ -186,6 +213,7 @@ struct fb_serve_instance {
 	struct fb_pool *pool;	       /* [workers] */
 	struct fb_account account;
 	double hit_tokens, all_tokens;
+	double moved_bytes, moved; /* of so many caches */
 	struct fb_series knee, ratio; /* of all runs but the first */
 	struct fb_traits carried; /* workers: what the mover says of the first cache sent */
 	int runs;

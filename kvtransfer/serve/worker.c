@@ -25,7 +25,7 @@ struct job {
 	struct fb_move *move; /* its cache on the way to the decode rank */
 	int from;	      /* the rank that its cache comes from */
 	uint32_t done, given; /* prompt tokens computed; tokens given */
-	double compute_s;
+	double compute_s, moved;
 };
 
 struct queue {
@@ -71,33 +71,51 @@ static void free_job(struct job *job)
 static int tell(struct worker *w, const struct job *job, enum fb_mail_kind kind)
 {
 	const struct fb_mail mail = {.kind = (uint32_t)kind, .request = job->letter->mail.request,
-				     .compute_s = job->compute_s};
+				     .compute_s = job->compute_s, .moved = job->moved};
 
 	return fb_mail_send(&w->i->box, 0, &mail, NULL);
 }
 
-/* Writes or checks the blocks [first, blocks) of a prompt. */
-static int each_page(const struct worker *w, const struct job *job, bool decode, uint32_t first,
-		     struct fb_mismatch *bad)
+/* Writes or checks a block of a prompt in the regions of a list, the first of which is `region`. */
+static int each_region(const struct worker *w, const struct job *job, bool decode, int list,
+		       uint32_t region, uint32_t block, struct fb_mismatch *bad)
 {
 	const struct fb_serve_instance *i = w->i;
 	const struct fb_serve_plan *p = &i->plan;
+	const struct fb_serve_list *l = &p->list[list];
 	const struct fb_memory_ops *ops = i->engine->memory->ops;
-	char *part = fb_segment_part(i->engine->memory, i->state->machine.world->rank);
-	size_t elements = (size_t)(p->page_bytes / p->shape.element_bytes);
-	uint32_t regions = fb_kv_regions(&p->shape);
+	uint64_t hash = fb_letter_hash(job->letter, block) >> (64 - HASH_BITS);
+	uint64_t elements = l->page_bytes / p->shape.element_bytes;
+	char *page = fb_segment_part(i->engine->memory, i->state->machine.world->rank) + l->at +
+		     fb_letter_blocks(job->letter, decode)[block] * l->page_bytes;
 	int err = FB_OK;
 
-	for (uint32_t b = first; b < job->letter->mail.blocks; b++)
-		for (uint32_t r = 0; r < regions && !err; r++) {
-			uint64_t hash = fb_letter_hash(job->letter, b) >> (64 - HASH_BITS);
-			uint64_t at = (hash * regions + r) * elements;
-			char *page = part + r * p->region_bytes +
-				     fb_letter_blocks(job->letter, decode)[b] * p->page_bytes;
+	for (uint32_t r = 0; r < l->regions && !err; r++, page += l->region_bytes) {
+		uint64_t at = (hash * p->regions + region + r) * elements;
 
-			err = bad ? ops->check(&i->data, 0, at, page, elements, bad)
-				  : ops->fill(&i->data, 0, at, page, elements);
-		}
+		err = bad ? ops->check(&i->data, 0, at, page, (size_t)elements, bad)
+			  : ops->fill(&i->data, 0, at, page, (size_t)elements);
+	}
+	return err;
+}
+
+/*
+ * Writes or checks the blocks of a prompt from `first` on. Those that came from another worker are
+ * only there as far as its layers' windows reach.
+ */
+static int each_page(const struct worker *w, const struct job *job, bool decode, uint32_t first,
+		     struct fb_mismatch *bad)
+{
+	const struct fb_serve_plan *p = &w->i->plan;
+	const struct fb_mail *mail = &job->letter->mail;
+	int err = FB_OK;
+
+	for (int l = 0, region = 0; l < p->lists; region += (int)p->list[l++].regions) {
+		uint32_t kept = decode && !mail->colocated ? fb_serve_first(p, l, mail->input) : 0;
+
+		for (uint32_t b = kept > first ? kept : first; b < mail->blocks && !err; b++)
+			err = each_region(w, job, decode, l, (uint32_t)region, b, bad);
+	}
 	return err;
 }
 
@@ -116,24 +134,18 @@ static int send_cache(struct worker *w, struct job *job)
 {
 	const struct fb_serve_plan *p = &w->i->plan;
 	const struct fb_letter *l = job->letter;
+	size_t most = (size_t)l->mail.blocks * (size_t)p->lists + 1;
+	struct fb_transfer t[FB_SERVE_LISTS];
 	struct fb_mail mail = l->mail;
-	struct fb_transfer t = {
-		.verb = FB_MOVE_PUT, .peer = l->mail.decode, .notice = FB_SERVE_NOTICE,
-		.local = w->i->engine->region, .remote = w->i->engine->region,
-		.repeats = fb_kv_regions(&p->shape), .local_step = p->region_bytes,
-		.remote_step = p->region_bytes, .pieces = l->mail.blocks - l->mail.held[1]};
 	int err;
 
-	job->piece = calloc(t.pieces + 1, sizeof(*job->piece));
+	job->piece = calloc(most, sizeof(*job->piece));
 	if (!job->piece)
-		return fb_error(FB_ENOMEM, "out of memory for %llu pieces",
-				(unsigned long long)t.pieces);
-	for (uint32_t b = l->mail.held[1], n = 0; b < l->mail.blocks; b++, n++)
-		job->piece[n] = (struct fb_piece){fb_letter_blocks(l, false)[b] * p->page_bytes,
-						  fb_letter_blocks(l, true)[b] * p->page_bytes,
-						  p->page_bytes};
-	t.piece = job->piece;
-	err = fb_move_prepare(w->i->engine->mover, &t, 1, NULL, &job->move);
+		return fb_error(FB_ENOMEM, "out of memory for %zu pieces", most);
+	job->moved = (double)fb_serve_pieces(p, l, job->piece, t);
+	for (int k = 0; k < p->lists; k++)
+		t[k].local = t[k].remote = w->i->engine->region;
+	err = fb_move_prepare(w->i->engine->mover, t, (uint32_t)p->lists, NULL, &job->move);
 	mail.kind = FB_MAIL_ARRIVING;
 	if (!err)
 		err = fb_mail_send(&w->i->box, l->mail.decode, &mail, l->list);
@@ -147,6 +159,7 @@ static int send_cache(struct worker *w, struct job *job)
 static int look_at_mover(struct worker *w)
 {
 	struct fb_kv_backend *e = w->i->engine;
+	uint64_t notices = (uint64_t)w->i->plan.lists; /* of a cache */
 	int err = FB_OK;
 	bool done = true;
 
@@ -168,10 +181,10 @@ static int look_at_mover(struct worker *w)
 		if (!w->arriving[r].head)
 			continue;
 		err = e->ops->arrived(e->mover, r, FB_SERVE_NOTICE, &count);
-		while (!err && w->arriving[r].head && e->seen[r] < count) {
+		while (!err && w->arriving[r].head && e->seen[r] + notices <= count) {
 			struct job *job = take(&w->arriving[r]);
 
-			e->seen[r]++;
+			e->seen[r] += notices;
 			err = tell(w, job, FB_MAIL_ARRIVED);
 			join(w, job);
 		}

@@ -56,36 +56,64 @@ struct fb_kv_batch fb_stream_others(const struct fb_stream *s)
 
 /* --- a request -------------------------------------------------------------------------------- */
 
-/* Rank 0: a layer's pages, or the message made of them. */
-static int post_layer(const struct fb_stream *s, uint32_t l)
-{
-	const struct fb_handoff_link *link = &s->base->link[0];
-	int err = fb_handoff_repack(s->base, link, l);
+/* What is done with the moves of a layer: posted by rank 0, unpacked by rank 1. */
+enum act { POST, TEST, WAIT, UNPACK };
 
-	return err ? err : fb_stream_mover(s)->ops->post(link->move[l]);
+static int do_move(const struct fb_stream *s, const struct fb_handoff_link *link, uint32_t move,
+		   enum act act)
+{
+	const struct fb_mover_ops *ops = fb_stream_mover(s)->ops;
+	bool ignored;
+	int err = FB_OK;
+
+	if (act == TEST)
+		return ops->test(link->move[move], &ignored);
+	if (act == WAIT)
+		return fb_move_wait(link->move[move]);
+	err = fb_handoff_repack(s->base, link, move);
+	return err || act == UNPACK ? err : ops->post(link->move[move]);
+}
+
+/* The layer's moves: one of each link that has the layer. */
+static int do_layer(const struct fb_stream *s, uint32_t layer, enum act act)
+{
+	int err = FB_OK;
+
+	for (int k = 0; k < s->base->links && !err; k++) {
+		int move = fb_kv_model_layer(s->model, s->base->links, k, layer);
+
+		if (move >= 0)
+			err = do_move(s, &s->base->link[k], (uint32_t)move, act);
+	}
+	return err;
+}
+
+/* Notices of the requests before this one, and of this one's first layers. */
+static uint64_t notices(const struct fb_stream *s, uint64_t call, uint32_t layers)
+{
+	return s->base->link[0].count_base +
+	       ((call - 1) * s->model->layers + layers) * s->layer_moves;
 }
 
 /* Rank 0: computes and posts. */
 static int send_layers(struct fb_stream *s, bool layerwise, double *computed, double *compute_s)
 {
-	struct fb_handoff_link *link = &s->base->link[0];
-	const struct fb_mover_ops *ops = fb_stream_mover(s)->ops;
+	uint32_t layers = s->model->layers;
 	double began = now(s);
-	bool ignored;
 	int err = FB_OK;
 
-	for (uint32_t l = 0; l < link->moves && !err; l++) {
+	for (uint32_t l = 0; l < layers && !err; l++) {
 		err = compute_layer(s);
 		/* Movers that need calls get one for each layer. */
-		if (layerwise && !err && !(err = post_layer(s, l)))
-			err = ops->test(link->move[l], &ignored);
+		if (layerwise && !err && !(err = do_layer(s, l, POST)))
+			err = do_layer(s, l, TEST);
 	}
 	*computed = now(s);
 	*compute_s = *computed - began;
-	for (uint32_t l = 0; l < link->moves && !err && !layerwise; l++)
-		err = post_layer(s, l);
-	for (uint32_t l = 0; l < link->moves && !err; l++)
-		err = fb_move_wait(link->move[l]);
+	for (uint32_t l = 0; l < layers && !err && !layerwise; l++)
+		err = do_layer(s, l, POST);
+	for (uint32_t l = 0; l < layers && !err; l++)
+		err = do_layer(s, l, WAIT);
 	return err;
 }
 
@@ -107,25 +135,27 @@ static int receive_layers(struct fb_stream *s, uint64_t call, double *there)
 	struct fb_handoff_link *link = &s->base->link[0];
 	const struct fb_kv_batch token = {0, 0, 1, s->tokens};
 	struct fb_spin spin = {.yields = fb_stream_mover(s)->group->oversubscribed};
-	uint64_t base = link->count_base + (call - 1) * link->moves, count = 0;
-	const struct fb_wait wait = {link->from, FB_NOTE_PUT, base + link->moves};
-	uint32_t decoded = 0, unpacked = 0;
+	uint64_t base = notices(s, call, 0), count = 0;
+	uint32_t decoded = 0, unpacked = 0, come = 0, layers = s->model->layers;
+	const struct fb_wait wait = {link->from, FB_NOTE_PUT, notices(s, call, layers)};
 	int err = FB_OK;
 
-	while (!err && count < base + link->moves) {
+	while (!err && come < layers) {
 		err = fb_stream_mover(s)->ops->arrived(fb_stream_mover(s), link->from, FB_NOTE_PUT,
 						       &count);
-		while (!err && count > base + unpacked)
-			err = fb_handoff_repack(s->base, link, unpacked++);
-		if (!err && s->others && count < base + link->moves)
+		if (!err && count > base)
+			come = (uint32_t)((count - base) / s->layer_moves);
+		while (!err && unpacked < come)
+			err = do_layer(s, unpacked++, UNPACK);
+		if (!err && s->others && come < layers)
 			err = serve_others(s);
-		else if (!err && s->early && count > base + decoded && ++decoded)
+		else if (!err && s->early && decoded < come && ++decoded)
 			err = fb_kv_layer(s->compute, &token);
 		else if (!err)
 			err = fb_mover_again_for(fb_stream_mover(s), &spin, &wait, count);
 	}
 	*there = now(s);
-	for (; decoded < link->moves && !s->others && !err; decoded++)
+	for (; decoded < layers && !s->others && !err; decoded++)
 		err = fb_kv_layer(s->compute, &token);
 	if (!err)
 		err = fb_stream_mover(s)->ops->post(link->note);
@@ -209,17 +239,16 @@ static int time_peak(struct fb_stream *s)
 /* Rank 0 posts a layer, rank 1 awaits it; when that began, at rank 0, or ended, at rank 1. */
 static int time_layer(struct fb_stream *s, uint64_t call, uint32_t l, double *moment)
 {
-	struct fb_handoff_link *link = &s->base->link[0];
 	int rank = fb_stream_mover(s)->group->rank, err = FB_OK;
 
 	MPI_Barrier(fb_stream_mover(s)->group->comm);
 	*moment = now(s);
-	if (rank == 0 && !(err = post_layer(s, l)))
-		err = fb_move_wait(link->move[l]);
+	if (rank == 0 && !(err = do_layer(s, l, POST)))
+		err = do_layer(s, l, WAIT);
 	if (rank == 1) {
 		err = fb_mover_await(fb_stream_mover(s), 0, FB_NOTE_PUT,
-				     link->count_base + (call - 1) * link->moves + l + 1);
-		err = err ? err : fb_handoff_repack(s->base, link, l);
+				     notices(s, call, l + 1));
+		err = err ? err : do_layer(s, l, UNPACK);
 		*moment = now(s);
 	}
 	return err;
@@ -344,6 +373,7 @@ int fb_stream_set_up(void *state, const struct fb_case *c, void **result)
 	}
 	s->base = base;
 	s->model = fb_kv_model_find(fb_kv_model_names[keys->model]);
+	s->layer_moves = s->base->plan.lists > 1 && s->model->index_bytes ? 2 : 1;
 	s->tokens = (uint32_t)keys->tokens;
 	s->others = (uint32_t)keys->others;
 	s->layerwise = !strcmp(c->algorithm, fb_stream_modes[0]);

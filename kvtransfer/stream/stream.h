@@ -6,7 +6,9 @@
  * first layer, or all; or it gives other requests' tokens meanwhile, which tells what receiving
  * costs them.
  *
- * Jobs, links and memory are those of handoff, one move for each layer.
+ * Jobs, links and memory are those of handoff, with one move for each layer of a link. A model
+ * whose layers are not alike has two links: one of its full layers and one of those with a window,
+ * or one of the first regions of all layers and one of the second regions.
  */
 #ifndef FB_KVTRANSFER_STREAM_STREAM_H
 #define FB_KVTRANSFER_STREAM_STREAM_H
@@ -59,6 +61,7 @@ struct fb_stream {
 	const struct fb_kv_model *model;
 	uint32_t tokens, others; /* others: requests that rank 1 serves meanwhile */
 	bool layerwise, early;	 /* early: rank 1 begins with the first layer */
+	uint32_t layer_moves;	 /* and so notices, of each layer; equal for all */
 	double *layer_s;	 /* [layers]: transfer of each alone, at rank 1; NAN: not known */
 	double *computed_s;	 /* [layers]: until it has been computed, alone, at rank 0 */
 	double compute_s, after_s, step_s; /* alone; step_s: of the other requests */

@@ -110,6 +110,25 @@ go 3 --engine tcp --trace "$FB_TMP/azure.csv" --arrivals trace,fixed --rate 50
 expect "rows of Azure's" "$(rows 'trace=azure.csv,(ok|few),')" 4
 verdict serve_traces
 
+# Prompts of 100 to 130 tokens have 31 blocks together. Layers with a window of 32 tokens need three
+# of each prompt, even if the decode worker has the blocks for the other layers.
+for i in 0 1 2 3; do
+	echo "{\"timestamp\": $i, \"input_length\": $((5000 + 500 * i))," \
+		"\"output_length\": 150, \"hash_ids\": [$((10 + i))]}"
+done >"$FB_TMP/unlike.jsonl"
+sed 's/hash_ids": \[1[0-9]/hash_ids": [7/; s/h": [56][0-9]*/h": 5000/' "$FB_TMP/unlike.jsonl" \
+	>"$FB_TMP/alike.jsonl"
+page=$((16 * 2 * 64 * 2))
+for trace in alike unlike; do
+	requests=4 go 3 --engine shm,tcp --trace "$FB_TMP/$trace.jsonl" \
+		--algorithm disaggregated --rate 10 --model tiny,tiny-window
+	expect "exit code of windows" "$rc" 0
+	expect "rows of windows" "$(rows ',(ok|few),')" 4
+done
+expect "bytes of unlike prompts" "$(column kv_bytes | sort -nu | xargs)" \
+	"$((4 * (31 + 4 * 3) * page / 4)) $((8 * 31 * page / 4))"
+verdict serve_windows
+
 # refused PATTERN OPTION...
 refused() {
 	go 2 "${@:2}"

@@ -65,6 +65,13 @@ expect "rows of a lost notice" \
 	"$(rows ',fault,.*; rank 1: waiting for notice [0-9] of rank 0: 7 of [0-9]+ came')" 1
 verdict stream_lost_notice
 
+# Of 70 tokens two layers move all, and two that have a window of 32 the last three blocks: 38.
+tokens=70 go 2 --engine shm,tcp --model tiny-window --start all --wire pages,packed
+expect "exit code of windows" "$rc" 0
+expect "bytes of windows" \
+	"$(rows ",$(((70 + 38) * 2 * 2 * 2 * 64 * 2)),.*model=tiny-window;.*,(ok|few),")" 16
+verdict stream_windows
+
 tokens=16,32 go 2 --engine shm
 plotdata=$FB_BUILD/bin/plotdata
 [ ! -x "$plotdata" ] ||

@@ -2,8 +2,8 @@
 /*
  * What serve is made of: generated traces have the quantiles of the published ones and the mean
  * rate asked for; files of both formats, and lines that are of none; the book of a cache's blocks
- * against a simple model of it; and times of requests that a stalled service made wait, which a
- * closed loop would leave out.
+ * against a simple model of it; times of requests that a stalled service made wait, which a closed
+ * loop would leave out; and which bytes of a cache are moved, carried out and compared byte by byte.
  */
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 #include "common/base/rng.h"
 #include "kvtransfer/serve/account.h"
 #include "kvtransfer/serve/pool.h"
+#include "kvtransfer/serve/serve.h"
 #include "kvtransfer/serve/trace.h"
 #include "tests/unit/check.h"
 
@@ -240,8 +241,154 @@ static void test_omission(void)
 	fb_account_close(&a);
 }
 
+/* --- the blocks that a cache is moved by ------------------------------------------------------ */
+
+enum { POOL = 16, TOKENS = 4, MOST_BYTES = 1 << 14, FROM = 0x11, TO = 0x22 };
+
+static const struct fb_kv_model caches[] = {
+	{.layers = 3, .kv_heads = 1, .head_dim = 2, .parts = 2},
+	{.layers = 5, .kv_heads = 1, .head_dim = 2, .parts = 2, .window = 6, .windowed = 2},
+	{.layers = 2, .kv_heads = 1, .head_dim = 4, .parts = 1, .index_bytes = 6},
+};
+
+/* A prompt whose block b is page b + 1 of the prefill worker, and page 2 b of the decode worker. */
+static struct fb_letter *letter_of(uint32_t input, uint32_t held)
+{
+	uint32_t blocks = (input + TOKENS - 1) / TOKENS;
+	struct fb_letter *l = calloc(1, sizeof(*l) + 4 * blocks * sizeof(l->list[0]));
+
+	if (!l)
+		abort();
+	l->mail = (struct fb_mail){.input = input, .blocks = blocks, .held = {0, held}};
+	for (uint32_t b = 0; b < blocks; b++) {
+		l->list[b] = b + 1;
+		l->list[blocks + b] = 2 * b;
+	}
+	return l;
+}
+
+/* By tokens: whether a decode worker lacks a block in the layers of a list. */
+static bool lacks(const struct fb_serve_plan *p, int list, const struct fb_letter *l,
+		  uint32_t block)
+{
+	bool window = list && p->model->window;
+
+	for (uint32_t t = block * TOKENS; t < l->mail.input && t < (block + 1) * TOKENS; t++)
+		if (window ? t + p->model->window >= l->mail.input : block >= l->mail.held[1])
+			return true;
+	return false;
+}
+
+/* Bytes of the decode worker that are not what they should be. */
+static uint64_t wrong_bytes(const struct fb_serve_plan *p, const struct fb_letter *l,
+			    const unsigned char *to)
+{
+	uint64_t wrong = 0;
+
+	for (int k = 0; k < p->lists; k++)
+		for (uint32_t r = 0; r < p->list[k].regions; r++)
+			for (uint64_t i = 0; i < p->list[k].region_bytes; i++) {
+				uint64_t page = i / p->list[k].page_bytes;
+				bool moved = page % 2 == 0 && page / 2 < l->mail.blocks &&
+					     lacks(p, k, l, (uint32_t)page / 2);
+				uint64_t at = p->list[k].at + r * p->list[k].region_bytes;
+				/* The sender's page of this block is page / 2 + 1. */
+				uint64_t from = at + (page / 2 + 1) * p->list[k].page_bytes +
+						i % p->list[k].page_bytes;
+
+				wrong += to[at + i] !=
+					 (moved ? (unsigned char)(FROM + from % 251) : TO);
+			}
+	return wrong;
+}
+
+/* Every transfer by memcpy. */
+static void carry(const struct fb_transfer *t, const unsigned char *from, unsigned char *to)
+{
+	for (uint32_t r = 0; r < t->repeats; r++)
+		for (uint64_t k = 0; k < t->pieces; k++)
+			memcpy(to + t->remote_at + r * t->remote_step + t->piece[k].remote,
+			       from + t->local_at + r * t->local_step + t->piece[k].local,
+			       t->piece[k].bytes);
+}
+
+/* Carries a prompt's cache out, with a mistake or without (0). Returns wrong bytes. */
+static uint64_t move_cache(struct fb_serve_plan *p, uint32_t input, uint32_t held, int mistake)
+{
+	static unsigned char from[MOST_BYTES], to[MOST_BYTES];
+	struct fb_letter *l = letter_of(input, held);
+	struct fb_transfer t[FB_SERVE_LISTS] = {{.verb = FB_MOVE_PUT}};
+	struct fb_piece piece[2 * POOL] = {{.bytes = 0}}, *next = piece;
+	uint64_t bytes = fb_serve_pieces(p, l, piece, t), moved = 0, wrong;
+
+	CHECK(p->bytes <= MOST_BYTES);
+	for (size_t i = 0; i < MOST_BYTES; i++)
+		from[i] = (unsigned char)(FROM + i % 251);
+	memset(to, TO, sizeof(to));
+	for (int k = 0; k < p->lists; k++) {
+		CHECK_INT(t[k].notice, FB_SERVE_NOTICE);
+		moved += fb_transfer_bytes(&t[k]);
+		if (mistake == k + 1 + FB_SERVE_LISTS)
+			next->remote += p->list[k].page_bytes;
+		next += t[k].pieces;
+		t[k].pieces -= mistake == k + 1;
+		carry(&t[k], from, to);
+	}
+	CHECK_INT(bytes, moved);
+	wrong = wrong_bytes(p, l, to);
+	free(l);
+	return wrong;
+}
+
+static void test_moved_blocks(void)
+{
+	for (size_t m = 0; m < sizeof(caches) / sizeof(caches[0]); m++) {
+		struct fb_serve_plan p = {.model = &caches[m], .pool_blocks = POOL};
+		int lists = caches[m].window || caches[m].index_bytes ? 2 : 1;
+
+		p.shape = fb_kv_model_shape(&caches[m], 2);
+		p.shape.block_tokens = TOKENS;
+		fb_serve_lists(&p);
+		CHECK_INT(p.lists, lists);
+		for (uint32_t input = 1; input <= TOKENS * POOL / 2; input++)
+			for (uint32_t held = 0; held <= (input + TOKENS - 1) / TOKENS; held++)
+				CHECK_INT(move_cache(&p, input, held, 0), 0);
+		for (int list = 0; list < lists; list++) {
+			CHECK(move_cache(&p, 19, 1, 1 + list) > 0);
+			CHECK(move_cache(&p, 19, 1, 1 + list + FB_SERVE_LISTS) > 0);
+		}
+	}
+}
+
+/* Each layer of a model is in one list, and layers of a list are counted through. */
+static void test_layers_of_lists(void)
+{
+	for (size_t m = 0; m < sizeof(caches) / sizeof(caches[0]); m++) {
+		struct fb_kv_shape list[FB_KV_LISTS], asked = fb_kv_model_shape(&caches[m], 2);
+		int lists, next[2] = {0, 0};
+
+		asked.tokens = 20;
+		asked.block_tokens = TOKENS;
+		lists = fb_kv_model_lists(&caches[m], &asked, list);
+		for (uint32_t layer = 0; layer < caches[m].layers; layer++)
+			for (int k = 0; k < lists; k++) {
+				int at = fb_kv_model_layer(&caches[m], lists, k, layer);
+				bool passed = !fb_kv_model_keeps(&caches[m], layer, &asked, 0);
+
+				if (at >= 0)
+					CHECK_INT(at, next[k]++);
+				CHECK_INT(at >= 0, caches[m].index_bytes || lists == 1 ||
+							   passed == (k == 1));
+			}
+		for (int k = 0; k < lists; k++)
+			CHECK_INT(next[k], list[k].layers);
+	}
+}
+
 int main(void)
 {
+	test_moved_blocks();
+	test_layers_of_lists();
 	test_lengths();
 	test_arrivals();
 	test_files();

@@ -32,6 +32,7 @@ int fb_kv_job_open(struct fb_kv_job *job, const struct fb_kv_shape *shape, enum 
 		.step_regions = fb_kv_regions(shape) / (layers ? shape->layers : 1),
 	};
 	err = fb_kv_plan_open(&job->plan, shape, 0);
+	job->plan.by_layer = layers;
 	for (int side = 0; side < FB_KV_SIDES && !err; side++) {
 		uint32_t tp = shape->tp[side];
 

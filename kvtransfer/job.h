@@ -81,7 +81,7 @@ static inline char *fb_kv_region_of(const struct fb_kv_job *job, int rank, enum 
 				    uint32_t region)
 {
 	return fb_segment_part(job->segment, rank) + job->pages_at[side] +
-	       region * fb_kv_region_bytes(&job->plan.shape, side);
+	       fb_kv_region_at(&job->plan.shape, side, region);
 }
 
 static inline char *fb_kv_out(const struct fb_kv_job *job, const struct fb_kv_pair *pair,

@@ -68,7 +68,7 @@ struct fb_kv_shape fb_kv_model_shape(const struct fb_kv_model *m, uint32_t eleme
 	return (struct fb_kv_shape){
 		.layers = m->layers, .kv_heads = m->kv_heads, .parts = m->parts,
 		.head_dim = m->entry_bytes ? m->entry_bytes / element_bytes : m->head_dim,
-		.element_bytes = element_bytes, .layout = FB_KV_HND, .tp = {1, 1}};
+		.element_bytes = element_bytes, .layout = {FB_KV_HND, FB_KV_HND}, .tp = {1, 1}};
 }
 
 int fb_kv_model_lists(const struct fb_kv_model *m, const struct fb_kv_shape *asked,
@@ -119,7 +119,7 @@ static struct fb_kv_shape matrix(const struct fb_kv_model *m, const struct fb_kv
 	return (struct fb_kv_shape){
 		.layers = m->layers, .kv_heads = heads, .head_dim = dim, .parts = parts,
 		.element_bytes = asked->element_bytes, .tokens = tokens, .block_tokens = tokens,
-		.whole = true, .layout = FB_KV_HND,
+		.whole = true, .layout = {FB_KV_HND, FB_KV_HND},
 		.tp = {asked->tp[FB_KV_PREFILL], asked->tp[FB_KV_DECODE]}};
 }
 
@@ -136,7 +136,8 @@ int fb_kv_model_weights(const struct fb_kv_model *m, const struct fb_kv_shape *a
 	list[2] = matrix(m, asked, m->heads, m->hidden, m->query_dim, 1);
 	list[3] = matrix(m, asked, slices, m->ffn / slices, m->hidden, 2);
 	list[4] = matrix(m, asked, slices, m->hidden, m->ffn / slices, 1);
-	list[2].layout = list[4].layout = FB_KV_NHD;
+	for (int side = 0; side < FB_KV_SIDES; side++)
+		list[2].layout[side] = list[4].layout[side] = FB_KV_NHD;
 	return 5;
 }
 

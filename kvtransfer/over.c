@@ -51,10 +51,12 @@ static int add_pages(const struct fb_kv_over_request *r, const struct fb_kv_pair
 {
 	const struct fb_kv_job *job = r->request.job;
 	const struct fb_kv_shape *s = &job->plan.shape;
-	uint64_t step[FB_KV_SIDES] = {fb_kv_region_bytes(s, FB_KV_PREFILL),
-				      fb_kv_region_bytes(s, FB_KV_DECODE)};
+	uint32_t span = fb_kv_span(&job->plan);
+	uint64_t step[FB_KV_SIDES] = {fb_kv_region_at(s, FB_KV_PREFILL, span),
+				      fb_kv_region_at(s, FB_KV_DECODE, span)};
 	struct fb_transfer t = {.piece = o->piece, .pieces = pair->runs,
-				.repeats = fb_kv_regions(s), .remote_step = step[FB_KV_DECODE],
+				.repeats = fb_kv_regions(s) / span,
+				.remote_step = step[FB_KV_DECODE],
 				.local_step = step[o->sends ? FB_KV_PREFILL : FB_KV_DECODE],
 				.notice = fb_kv_has_put(r->request.engine) ? FB_KV_DONE : 0};
 

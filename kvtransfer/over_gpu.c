@@ -23,18 +23,17 @@ static const double most_copies = 1e6;
 bool fb_kv_carrier_can(const struct fb_mover_ops *mover, const struct fb_kv_shape *s,
 		       enum fb_kv_mode mode, char reason[FB_REASON_CHARS])
 {
-	bool hnd = s->layout == FB_KV_HND;
-	uint32_t most_tp = s->tp[0] > s->tp[1] ? s->tp[0] : s->tp[1];
-	/* The runs of one sender, before neighbours are merged. */
-	double runs = (double)(hnd || s->tp[0] == s->tp[1] ? fb_kv_blocks(s) : s->tokens) *
-		      fb_kv_regions(s) * most_tp / s->tp[FB_KV_PREFILL];
+	const struct fb_kv_plan plan = {.shape = *s};
+	uint32_t most_tp = s->tp[0] > s->tp[1] ? s->tp[0] : s->tp[1], span = fb_kv_span(&plan);
+	/* Of one sender, before neighbours are merged. */
+	double runs = fb_kv_about_pieces(&plan) * most_tp / s->tp[FB_KV_PREFILL];
 
 	if (mover->forms && runs > most_copies && mode == FB_KV_BATCH)
 		snprintf(reason, FB_REASON_CHARS, "about %.2g copies in a call of a rank, more "
 			 "than %.0g", runs, most_copies);
 	else if (mode == FB_KV_STRIDED &&
-		 (fb_kv_region_bytes(s, FB_KV_PREFILL) > INT32_MAX ||
-		  fb_kv_region_bytes(s, FB_KV_DECODE) > INT32_MAX))
+		 (fb_kv_region_at(s, FB_KV_PREFILL, span) > INT32_MAX ||
+		  fb_kv_region_at(s, FB_KV_DECODE, span) > INT32_MAX))
 		snprintf(reason, FB_REASON_CHARS, "a region of more than 2 GiB");
 	else
 		return true;

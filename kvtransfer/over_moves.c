@@ -19,7 +19,7 @@ static const struct {
 	[FB_KV_SCATTERS] = {IN, PAGES_TO},
 };
 
-/* Where a spot begins, how far its regions are apart, and a run in a region. */
+/* Where a spot begins, how far a region is behind that, and a run in a list. */
 static uint64_t base_of(const struct fb_kv_job *job, const struct fb_kv_pair *pair, enum spot spot)
 {
 	if (spot == OUT || spot == IN)
@@ -27,12 +27,13 @@ static uint64_t base_of(const struct fb_kv_job *job, const struct fb_kv_pair *pa
 	return job->pages_at[spot == PAGES_FROM ? FB_KV_PREFILL : FB_KV_DECODE];
 }
 
-static uint64_t step_of(const struct fb_kv_job *job, const struct fb_kv_pair *pair, enum spot spot)
+static uint64_t region_at(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
+			  enum spot spot, uint32_t region)
 {
 	if (spot == OUT || spot == IN)
-		return pair->region_bytes;
-	return fb_kv_region_bytes(&job->plan.shape,
-				  spot == PAGES_FROM ? FB_KV_PREFILL : FB_KV_DECODE);
+		return region * pair->region_bytes;
+	return fb_kv_region_at(&job->plan.shape,
+			       spot == PAGES_FROM ? FB_KV_PREFILL : FB_KV_DECODE, region);
 }
 
 static uint64_t run_at(const struct fb_kv_run *run, enum spot spot)
@@ -40,7 +41,7 @@ static uint64_t run_at(const struct fb_kv_run *run, enum spot spot)
 	return spot == PAGES_FROM ? run->src : spot == PAGES_TO ? run->dst : run->at;
 }
 
-/* The pieces of a pair's leg, of a region; those of PUSH are one, of all regions of a step. */
+/* The pieces of a pair's leg, of a list; those of PUSH are one, of all regions of a step. */
 static const struct fb_piece *list_of(const struct fb_kv_gpu_request *r, uint32_t p,
 				      enum fb_kv_leg leg)
 {
@@ -66,18 +67,17 @@ static struct fb_transfer transfer_of(const struct fb_kv_gpu_request *r, uint32_
 	const struct fb_kv_job *job = r->request.job;
 	const struct fb_kv_pair *pair = &job->plan.pair[p];
 	bool one = leg == FB_KV_PUSH;
-	uint64_t here = step_of(job, pair, legs[leg].from);
-	uint64_t there = step_of(job, pair, legs[leg].to);
+	uint32_t span = fb_kv_span(&job->plan), first = step * job->step_regions;
+	enum spot here = legs[leg].from, there = legs[leg].to;
 
 	return (struct fb_transfer){
 		.verb = FB_MOVE_PUT, .peer = fb_kv_receiver(job, pair),
 		.piece = list_of(r, p, leg), .pieces = one ? 1 : pair->runs,
-		.repeats = one ? 1 : job->step_regions,
-		.local_step = here, .remote_step = there,
-		.local_at = base_of(job, pair, legs[leg].from) +
-			    (uint64_t)step * job->step_regions * here,
-		.remote_at = base_of(job, pair, legs[leg].to) +
-			     (uint64_t)step * job->step_regions * there,
+		.repeats = one ? 1 : job->step_regions / span,
+		.local_step = region_at(job, pair, here, span),
+		.remote_step = region_at(job, pair, there, span),
+		.local_at = base_of(job, pair, here) + region_at(job, pair, here, first),
+		.remote_at = base_of(job, pair, there) + region_at(job, pair, there, first),
 	};
 }
 

@@ -29,7 +29,7 @@ struct fb_kv_locator fb_kv_locator_of(const struct fb_kv_job *job, enum fb_kv_si
 		.heads = fb_kv_heads(s, side), .block_tokens = s->block_tokens,
 		.head_dim = s->head_dim, .kv_heads = s->kv_heads, .tokens = s->tokens,
 		.first_head = fb_kv_first_head(s, side, (uint32_t)job->index[side]),
-		.hnd = s->layout == FB_KV_HND,
+		.hnd = fb_kv_is_hnd(s, side), .grouped = fb_kv_grouped(s, side),
 	};
 }
 
@@ -71,17 +71,15 @@ static int visit_page(const struct fb_kv_job *job, enum fb_kv_side side, uint32_
 	uint32_t first = fb_kv_first_head(s, side, (uint32_t)job->index[side]);
 	int32_t block = job->plan.inverse[side][page];
 	uint32_t fill = block < 0 ? 0 : fb_kv_block_fill(s, (uint32_t)block);
-	char *base = fb_kv_region_of(job, job->rank, side, region);
+	char *base = fb_kv_region_of(job, job->rank, side, 0);
 	int err = base ? FB_OK : FB_ESYS;
 
 	for (uint32_t h = 0; h < heads; h++)
 		for (uint32_t t = 0; t < s->block_tokens && !err; t++) {
-			uint64_t offset = fb_kv_offset(s, side, page, h, t);
+			uint64_t offset = fb_kv_offset(s, side, region, page, h, t);
 			struct span span = {.at = base + offset, .elements = s->head_dim,
-					    .used = t < fill};
+					    .place = offset / s->element_bytes, .used = t < fill};
 
-			span.place = (region * fb_kv_region_bytes(s, side) + offset) /
-				     s->element_bytes;
 			if (span.used)
 				span.index = fb_kv_index(s, region, first + h,
 							 (uint32_t)block * s->block_tokens + t);

@@ -17,6 +17,7 @@ struct fb_kv_locator {
 	uint32_t pool, heads, block_tokens, head_dim; /* heads: of the rank */
 	uint32_t kv_heads, first_head, tokens;
 	uint32_t hnd; /* else NHD */
+	uint32_t grouped; /* regions whose pages alternate (fb_kv_grouped) */
 };
 
 /* Where element `place` of a rank's pages is. */
@@ -42,8 +43,10 @@ FB_ELEMENT struct fb_kv_place fb_kv_locate(const struct fb_kv_locator *l, uint64
 	rest /= outer;
 	at.head = l->hnd ? high : low;
 	at.token = l->hnd ? low : high;
+	at.region = (uint32_t)(rest % l->grouped);
+	rest /= l->grouped;
 	at.page = (uint32_t)(rest % l->pool);
-	at.region = (uint32_t)(rest / l->pool);
+	at.region += (uint32_t)(rest / l->pool) * l->grouped;
 	block = l->inverse[at.page];
 	at.model_head = l->first_head + at.head;
 	at.request_token = block < 0 ? 0 : (uint32_t)block * l->block_tokens + at.token;

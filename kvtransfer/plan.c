@@ -141,41 +141,105 @@ void fb_kv_plan_close(struct fb_kv_plan *plan)
 	*plan = (struct fb_kv_plan){.pairs = 0};
 }
 
+/* --- lists ------------------------------------------------------------------------------------ */
+
+/* One head of a rank is in the same order in both. */
+static bool same_order(const struct fb_kv_shape *s)
+{
+	return fb_kv_is_hnd(s, FB_KV_PREFILL) == fb_kv_is_hnd(s, FB_KV_DECODE) ||
+	       (fb_kv_heads(s, FB_KV_PREFILL) == 1 && fb_kv_heads(s, FB_KV_DECODE) == 1);
+}
+
+bool fb_kv_whole_pages(const struct fb_kv_shape *s)
+{
+	return same_order(s) && fb_kv_heads(s, FB_KV_PREFILL) == fb_kv_heads(s, FB_KV_DECODE);
+}
+
+/* Regions in pairs are at uneven distances, but layers are not. */
+uint32_t fb_kv_span(const struct fb_kv_plan *plan)
+{
+	const struct fb_kv_shape *s = &plan->shape;
+	uint32_t parts = fb_kv_parts(s), from = fb_kv_grouped(s, FB_KV_PREFILL);
+	uint32_t to = fb_kv_grouped(s, FB_KV_DECODE), both = from < to ? from : to;
+	bool cuts = plan->cut == FB_KV_CUT_CHUNK && plan->chunk_tokens % s->block_tokens;
+
+	if (both > parts && fb_kv_whole_pages(s) && !plan->by_layer && !cuts)
+		return both;
+	return from == parts || to == parts || both > parts ? parts : 1;
+}
+
+double fb_kv_about_runs(const struct fb_kv_shape *s)
+{
+	uint32_t from = fb_kv_heads(s, FB_KV_PREFILL), to = fb_kv_heads(s, FB_KV_DECODE);
+
+	if (!same_order(s))
+		return (double)s->tokens * (from < to ? from : to);
+	return fb_kv_whole_pages(s) || fb_kv_is_hnd(s, FB_KV_PREFILL) ? fb_kv_blocks(s)
+								      : s->tokens;
+}
+
+double fb_kv_about_pieces(const struct fb_kv_plan *plan)
+{
+	const struct fb_kv_shape *s = &plan->shape;
+
+	return fb_kv_about_runs(s) * fb_kv_regions(s) /
+	       (fb_kv_whole_pages(s) ? fb_kv_span(plan) : 1);
+}
+
 /*
  * Adds bytes to the last unit, to its last run where they are next to that on both sides, unless
  * they are `apart`.
  */
-static void add_bytes(struct fb_kv_pair *pair, uint64_t src, uint64_t dst, uint64_t bytes,
-		      bool apart)
+static int add_bytes(struct fb_kv_pair *pair, uint64_t src, uint64_t dst, uint64_t bytes,
+		     bool apart)
 {
-	struct fb_kv_run *next = pair->run + pair->runs, *last = next - 1;
+	struct fb_kv_run *last = pair->run + pair->runs - 1;
 	bool first = pair->runs == pair->unit[pair->units - 1];
+	uint64_t at = pair->runs ? last->at + last->bytes : 0;
 
 	if (!first && !apart && last->src + last->bytes == src && last->dst + last->bytes == dst) {
 		last->bytes += bytes;
-		return;
+		return FB_OK;
 	}
-	*next = (struct fb_kv_run){src, dst, pair->runs ? last->at + last->bytes : 0, bytes};
-	pair->runs++;
+	if (pair->runs == pair->room) {
+		uint32_t room = pair->room > UINT32_MAX / 2 ? 0 : 2 * pair->room;
+		struct fb_kv_run *more = room ? realloc(pair->run, room * sizeof(*more)) : NULL;
+
+		if (!more)
+			return FB_ENOMEM;
+		pair->run = more;
+		pair->room = room;
+	}
+	pair->run[pair->runs++] = (struct fb_kv_run){src, dst, at, bytes};
+	return FB_OK;
 }
 
-/* Tokens of a head are neighbours in HND, heads of a token in NHD. */
-static void add_rows(const struct fb_kv_plan *plan, struct fb_kv_pair *pair, uint32_t block,
-		     uint32_t token, uint32_t tokens, uint32_t head, uint32_t heads)
+/*
+ * Tokens of a head are neighbours in HND, heads of a token in NHD. Between the two only elements of
+ * a head of a token are.
+ */
+static int add_rows(const struct fb_kv_plan *plan, struct fb_kv_pair *pair, uint32_t region,
+		    uint32_t block, uint32_t token, uint32_t tokens, uint32_t head, uint32_t heads)
 {
 	const struct fb_kv_shape *s = &plan->shape;
-	bool hnd = s->layout == FB_KV_HND;
+	bool from_hnd = fb_kv_is_hnd(s, FB_KV_PREFILL), to_hnd = fb_kv_is_hnd(s, FB_KV_DECODE);
 	uint32_t from = plan->table[FB_KV_PREFILL][block], to = plan->table[FB_KV_DECODE][block];
 	uint32_t src_head = head - fb_kv_first_head(s, FB_KV_PREFILL, pair->prefill);
 	uint32_t dst_head = head - fb_kv_first_head(s, FB_KV_DECODE, pair->decode);
+	uint32_t run_heads = from_hnd || to_hnd ? 1 : heads;
+	uint32_t run_tokens = from_hnd && to_hnd ? tokens : 1;
+	int err = FB_OK;
 
-	for (uint32_t i = 0; i < (hnd ? heads : tokens); i++) {
-		uint32_t h = hnd ? i : 0, t = token + (hnd ? 0 : i);
-
-		add_bytes(pair, fb_kv_offset(s, FB_KV_PREFILL, from, src_head + h, t),
-			  fb_kv_offset(s, FB_KV_DECODE, to, dst_head + h, t),
-			  fb_kv_row(s) * (hnd ? tokens : heads), plan->apart && !i && !token);
-	}
+	for (uint32_t h = 0; h < heads && !err; h += run_heads)
+		for (uint32_t t = 0; t < tokens && !err; t += run_tokens)
+			err = add_bytes(pair,
+					fb_kv_offset(s, FB_KV_PREFILL, region, from, src_head + h,
+						     token + t),
+					fb_kv_offset(s, FB_KV_DECODE, region, to, dst_head + h,
+						     token + t),
+					fb_kv_row(s) * run_heads * run_tokens,
+					plan->apart && !(region | token | h | t));
+	return err;
 }
 
 static void begin_unit(struct fb_kv_pair *pair)
@@ -197,43 +261,64 @@ static uint32_t tokens_of(const struct fb_kv_plan *plan, uint32_t block, uint32_
 	return left < plan->chunk_tokens - past ? left : plan->chunk_tokens - past;
 }
 
-/* No pair has more runs, or units, before they are merged. */
-static uint64_t most_runs(const struct fb_kv_plan *plan, const struct fb_kv_pair *pair)
+/* No pair has more units, but where each run is one. */
+static uint64_t most_units(const struct fb_kv_plan *plan, const struct fb_kv_pair *pair)
 {
 	const struct fb_kv_shape *s = &plan->shape;
-	uint64_t chunks = plan->cut == FB_KV_CUT_CHUNK ? s->tokens / plan->chunk_tokens + 1 : 0;
-	bool heads = plan->cut == FB_KV_CUT_HEAD;
 
-	return s->layout == FB_KV_HND ? (fb_kv_blocks(s) + chunks) * pair->heads
-				      : (uint64_t)s->tokens * (heads ? pair->heads : 1);
+	if (plan->cut == FB_KV_CUT_CHUNK)
+		return s->tokens / plan->chunk_tokens + 1;
+	return (uint64_t)fb_kv_blocks(s) * (plan->cut == FB_KV_CUT_HEAD ? pair->heads : 1);
 }
 
-int fb_kv_plan_runs(const struct fb_kv_plan *plan, struct fb_kv_pair *pair)
+/* Each run becomes a unit. */
+static int make_units(struct fb_kv_pair *pair)
+{
+	uint32_t *unit = realloc(pair->unit, (pair->runs + UINT64_C(1)) * sizeof(*unit));
+
+	if (!unit)
+		return FB_ENOMEM;
+	pair->unit = unit;
+	for (uint32_t r = 0; r <= pair->runs; r++)
+		pair->unit[r] = r;
+	pair->units = pair->runs;
+	return FB_OK;
+}
+
+static int add_runs(const struct fb_kv_plan *plan, struct fb_kv_pair *pair)
 {
 	const struct fb_kv_shape *s = &plan->shape;
-	uint64_t most = most_runs(plan, pair);
 	bool by_head = plan->cut == FB_KV_CUT_HEAD, begins;
-	uint32_t heads = by_head ? 1 : pair->heads, n;
+	uint32_t heads = by_head ? 1 : pair->heads, span = fb_kv_span(plan), n;
+	int err = FB_OK;
 
-	free(pair->run);
-	free(pair->unit);
-	pair->runs = pair->units = 0;
-	pair->run = calloc(most, sizeof(*pair->run));
-	pair->unit = calloc(most + 1, sizeof(*pair->unit));
-	if (!pair->run || !pair->unit)
-		return FB_ENOMEM;
 	for (uint32_t b = 0; b < fb_kv_blocks(s); b++)
 		for (uint32_t t = 0; t < fb_kv_block_fill(s, b); t += n) {
 			n = tokens_of(plan, b, t, &begins);
 			for (uint32_t h = 0; h < pair->heads; h += heads) {
 				if (begins || by_head)
 					begin_unit(pair);
-				add_rows(plan, pair, b, t, n, pair->head + h, heads);
+				for (uint32_t region = 0; region < span && !err; region++)
+					err = add_rows(plan, pair, region, b, t, n, pair->head + h,
+						       heads);
 			}
 		}
-	for (uint32_t r = 0; plan->cut == FB_KV_CUT_RUN && r < pair->runs; r++)
-		pair->unit[r] = r;
-	pair->units = plan->cut == FB_KV_CUT_RUN ? pair->runs : pair->units;
+	return err;
+}
+
+int fb_kv_plan_runs(const struct fb_kv_plan *plan, struct fb_kv_pair *pair)
+{
+	int err;
+
+	free(pair->run);
+	free(pair->unit);
+	pair->runs = pair->units = 0;
+	pair->room = fb_kv_blocks(&plan->shape) + 1;
+	pair->run = calloc(pair->room, sizeof(*pair->run));
+	pair->unit = calloc(most_units(plan, pair) + 1, sizeof(*pair->unit));
+	err = pair->run && pair->unit ? add_runs(plan, pair) : FB_ENOMEM;
+	if (err || plan->cut == FB_KV_CUT_RUN)
+		return err ? err : make_units(pair);
 	pair->unit[pair->units] = pair->runs;
 	return FB_OK;
 }

@@ -6,8 +6,12 @@
  * Every decode rank gets each of its heads from one prefill rank. Where several hold it
  * (replicated heads), decode ranks that want the same head are dealt out among them evenly.
  *
- * All regions (layer, K or V) have the same runs, so a list is of one region and holds for
- * each: descriptors in total are runs times regions.
+ * All regions (layer, K or V) have the same runs, so a list is of one region and holds for each. If
+ * both layouts have several regions in a page, and pages pass as a whole, a list is of all these
+ * regions, so that they become one run. fb_kv_span() says of how many regions a list is:
+ * descriptors in total are runs times regions / span.
+ *
+ * Where the order in a page is another one on the other side, a run is one token of one head.
  */
 #ifndef FB_KVTRANSFER_PLAN_H
 #define FB_KVTRANSFER_PLAN_H
@@ -16,8 +20,8 @@
 
 /* Bytes that are neighbours on both sides, as long as can be, or of one page each. */
 struct fb_kv_run {
-	uint64_t src, dst; /* offsets in the region of the sender and of the receiver */
-	uint64_t at;       /* offset in the pair's packed region: the sum of all runs before */
+	uint64_t src, dst; /* behind the list's first region of the sender and of the receiver */
+	uint64_t at;       /* offset in the list's packed regions: the sum of all runs before */
 	uint64_t bytes;
 };
 
@@ -33,11 +37,11 @@ enum fb_kv_cut {
 struct fb_kv_pair {
 	uint32_t prefill, decode; /* indices in their groups */
 	uint32_t head, heads;     /* which heads of the model */
-	uint64_t region_bytes;    /* of all runs */
+	uint64_t region_bytes;    /* of all runs, in one region */
 	uint64_t out_at, in_at;   /* of its packed regions in the sender's, receiver's staging */
 	struct fb_kv_run *run;    /* [runs]; NULL: not planned */
 	uint32_t *unit;           /* [units + 1]: the first run of each, and `runs` */
-	uint32_t runs, units;
+	uint32_t runs, units, room; /* room: runs that there is memory for */
 };
 
 struct fb_kv_plan {
@@ -49,8 +53,22 @@ struct fb_kv_plan {
 	uint64_t out_bytes, in_bytes;   /* staging of the rank that needs most */
 	enum fb_kv_cut cut;             /* of runs that are made from now on */
 	uint32_t chunk_tokens;
+	bool by_layer;                  /* so that lists are of one layer at most */
 	bool apart; /* runs that are made from now on have bytes of one page each */
 };
+
+/* Whether pairs pass whole pages, in the same order on both sides. */
+bool fb_kv_whole_pages(const struct fb_kv_shape *shape);
+
+/* Regions of a list: 1, those of a layer, or all. Of a plan with shape, cut and by_layer. */
+uint32_t fb_kv_span(const struct fb_kv_plan *plan);
+
+/*
+ * About how many runs a pair has in a region, if no pages of the tables are neighbours; and pieces,
+ * in all regions.
+ */
+double fb_kv_about_runs(const struct fb_kv_shape *shape);
+double fb_kv_about_pieces(const struct fb_kv_plan *plan);
 
 /* Pairs and tables, without runs. The shape divides. 0 or FB_ENOMEM (not printed). */
 int fb_kv_plan_open(struct fb_kv_plan *plan, const struct fb_kv_shape *shape, uint64_t seed);

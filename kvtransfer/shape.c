@@ -9,8 +9,10 @@
 #include "common/base/error.h"
 #include "common/base/rng.h"
 
-const char *const fb_kv_layouts[] = {
-	[FB_KV_HND] = "hnd", [FB_KV_NHD] = "nhd", [FB_KV_LAYOUTS] = NULL};
+#define LAYOUTS "hnd", "nhd", "paired-hnd", "paired-nhd", "block-first-hnd", "block-first-nhd", NULL
+
+const char *const fb_kv_layouts[] = {LAYOUTS};
+const char *const fb_kv_decode_layouts[] = {"same", LAYOUTS};
 
 bool fb_kv_divides(const struct fb_kv_shape *shape)
 {
@@ -43,25 +45,33 @@ uint32_t fb_kv_block_fill(const struct fb_kv_shape *shape, uint32_t block)
 	return rest < shape->block_tokens ? rest : shape->block_tokens;
 }
 
-uint64_t fb_kv_region_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side)
+uint64_t fb_kv_page_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side)
 {
-	return (uint64_t)fb_kv_pool(shape) * fb_kv_heads(shape, side) * shape->block_tokens *
-	       fb_kv_row(shape);
+	return (uint64_t)fb_kv_heads(shape, side) * shape->block_tokens * fb_kv_row(shape);
 }
 
 uint64_t fb_kv_area_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side)
 {
-	return fb_kv_regions(shape) * fb_kv_region_bytes(shape, side);
+	return (uint64_t)fb_kv_regions(shape) * fb_kv_pool(shape) * fb_kv_page_bytes(shape, side);
 }
 
-uint64_t fb_kv_offset(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t page,
-		      uint32_t head, uint32_t token)
+uint64_t fb_kv_region_at(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t region)
+{
+	uint64_t grouped = fb_kv_grouped(shape, side), group = region / grouped;
+
+	return (group * grouped * fb_kv_pool(shape) + region % grouped) *
+	       fb_kv_page_bytes(shape, side);
+}
+
+uint64_t fb_kv_offset(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t region,
+		      uint32_t page, uint32_t head, uint32_t token)
 {
 	uint64_t heads = fb_kv_heads(shape, side), tokens = shape->block_tokens;
+	uint64_t row = fb_kv_is_hnd(shape, side) ? head * tokens + token : token * heads + head;
 
-	if (shape->layout == FB_KV_HND)
-		return ((page * heads + head) * tokens + token) * fb_kv_row(shape);
-	return ((page * tokens + token) * heads + head) * fb_kv_row(shape);
+	return fb_kv_region_at(shape, side, region) +
+	       (uint64_t)page * fb_kv_grouped(shape, side) * fb_kv_page_bytes(shape, side) +
+	       row * fb_kv_row(shape);
 }
 
 uint64_t fb_kv_bytes(const struct fb_kv_shape *shape)

@@ -4,10 +4,13 @@
  * its pages lie, and where in them an element is.
  *
  * A rank has two regions a layer (layer 0 K, layer 0 V, layer 1 K, ...), or one where the cache is
- * a latent (MLA), of `pool` pages each. A page holds `block_tokens` tokens of all heads of the
- * rank: [head][token][dim] in layout HND, [token][head][dim] in NHD. A block table, the
- * same for all layers and all ranks of the group, says in which page a block of tokens is; the
- * other pages belong to others.
+ * a latent (MLA), of `pool` pages each. A page of a region holds `block_tokens` tokens of all heads
+ * of the rank: [head][token][dim] in layouts HND, [token][head][dim] in NHD. Regions lie one behind
+ * the other. In layouts PAIRED, pages of a layer's K and V alternate instead, so that a block of a
+ * layer is contiguous; in layouts BLOCK, the pages of all regions do, so that a block of all layers
+ * is contiguous ("cross-layer"). A block table, the same for all layers and all ranks of the group,
+ * says in which page a block of tokens is; the other pages belong to others. Both groups may have
+ * a layout of their own.
  *
  * Ranks hold neighbouring heads; where there are more ranks than heads, neighbouring ranks hold the
  * same one.
@@ -18,10 +21,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum fb_kv_layout { FB_KV_HND, FB_KV_NHD, FB_KV_LAYOUTS };
+/* Those of HND are even. */
+enum fb_kv_layout {
+	FB_KV_HND,
+	FB_KV_NHD,
+	FB_KV_PAIRED_HND,
+	FB_KV_PAIRED_NHD,
+	FB_KV_BLOCK_HND,
+	FB_KV_BLOCK_NHD,
+	FB_KV_LAYOUTS
+};
 
-/* "hnd", "nhd", NULL. */
+/* "hnd", "nhd", ..., NULL; and "same" before them: the prefill group's. */
 extern const char *const fb_kv_layouts[FB_KV_LAYOUTS + 1];
+extern const char *const fb_kv_decode_layouts[FB_KV_LAYOUTS + 2];
 
 enum fb_kv_side { FB_KV_PREFILL, FB_KV_DECODE, FB_KV_SIDES };
 
@@ -33,7 +46,7 @@ struct fb_kv_shape {
 	uint32_t decode_run; /* the same of the decode side's; 0: as page_run */
 	uint32_t churn; /* percent of a pool in use while an allocator made tables; 0: by runs */
 	bool whole; /* no pages: the tokens of a region are one block, and it has no others */
-	enum fb_kv_layout layout;
+	enum fb_kv_layout layout[FB_KV_SIDES];
 	uint32_t tp[FB_KV_SIDES]; /* ranks of each group */
 };
 
@@ -44,9 +57,27 @@ bool fb_kv_divides(const struct fb_kv_shape *shape);
 uint32_t fb_kv_heads(const struct fb_kv_shape *shape, enum fb_kv_side side);
 uint32_t fb_kv_first_head(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t index);
 
+static inline uint32_t fb_kv_parts(const struct fb_kv_shape *shape)
+{
+	return shape->parts ? shape->parts : 2;
+}
+
 static inline uint32_t fb_kv_regions(const struct fb_kv_shape *shape)
 {
-	return (shape->parts ? shape->parts : 2) * shape->layers;
+	return fb_kv_parts(shape) * shape->layers;
+}
+
+static inline bool fb_kv_is_hnd(const struct fb_kv_shape *shape, enum fb_kv_side side)
+{
+	return shape->layout[side] % 2 == 0;
+}
+
+/* Regions whose pages of a block are neighbours: one, those of a layer, or all. */
+static inline uint32_t fb_kv_grouped(const struct fb_kv_shape *shape, enum fb_kv_side side)
+{
+	return shape->layout[side] < FB_KV_PAIRED_HND ? 1
+	       : shape->layout[side] < FB_KV_BLOCK_HND ? fb_kv_parts(shape)
+							: fb_kv_regions(shape);
 }
 
 /* Bytes of one token of one head. */
@@ -71,13 +102,16 @@ static inline uint32_t fb_kv_pool(const struct fb_kv_shape *shape)
 /* Tokens in a block: the last one may be filled in part. */
 uint32_t fb_kv_block_fill(const struct fb_kv_shape *shape, uint32_t block);
 
-/* Bytes of a region of a rank, and of all of its regions. */
-uint64_t fb_kv_region_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side);
+/* Bytes of a page of a region of a rank, and of all pages of all of its regions. */
+uint64_t fb_kv_page_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side);
 uint64_t fb_kv_area_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side);
 
-/* Offset in a region: of token `token` of a page, of the rank's own head `head`. */
-uint64_t fb_kv_offset(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t page,
-		      uint32_t head, uint32_t token);
+/* Where a region's first page begins, behind the rank's first page. */
+uint64_t fb_kv_region_at(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t region);
+
+/* The same of token `token` of a page of a region, of the rank's own head `head`. */
+uint64_t fb_kv_offset(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t region,
+		      uint32_t page, uint32_t head, uint32_t token);
 
 /* Bytes of the whole KV cache of the request, each head once. */
 uint64_t fb_kv_bytes(const struct fb_kv_shape *shape);

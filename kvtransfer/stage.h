@@ -11,9 +11,9 @@
 static inline void fb_kv_gather(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 				uint32_t step)
 {
-	uint32_t n = job->step_regions;
+	uint32_t n = job->step_regions, span = fb_kv_span(&job->plan);
 
-	for (uint32_t region = step * n; region < (step + 1) * n; region++) {
+	for (uint32_t region = step * n; region < (step + 1) * n; region += span) {
 		const char *pages = fb_kv_region_of(job, job->rank, FB_KV_PREFILL, region);
 		char *out = fb_kv_out(job, pair, region);
 
@@ -27,9 +27,9 @@ static inline void fb_kv_gather(const struct fb_kv_job *job, const struct fb_kv_
 static inline void fb_kv_scatter(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 				 uint32_t step)
 {
-	uint32_t n = job->step_regions;
+	uint32_t n = job->step_regions, span = fb_kv_span(&job->plan);
 
-	for (uint32_t region = step * n; region < (step + 1) * n; region++) {
+	for (uint32_t region = step * n; region < (step + 1) * n; region += span) {
 		char *pages = fb_kv_region_of(job, job->rank, FB_KV_DECODE, region);
 		const char *in = fb_kv_in(job, pair, region);
 
@@ -49,12 +49,14 @@ static inline uint64_t fb_kv_message(const struct fb_kv_job *job, const struct f
 static inline void fb_kv_keep(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 			      uint32_t step, bool staged)
 {
+	uint32_t span = fb_kv_span(&job->plan);
+
 	if (staged) {
 		memcpy(fb_kv_in(job, pair, step * job->step_regions),
 		       fb_kv_out(job, pair, step * job->step_regions), fb_kv_message(job, pair));
 		return;
 	}
-	for (uint32_t region = 0; region < fb_kv_regions(&job->plan.shape); region++) {
+	for (uint32_t region = 0; region < fb_kv_regions(&job->plan.shape); region += span) {
 		const char *from = fb_kv_region_of(job, job->rank, FB_KV_PREFILL, region);
 		char *to = fb_kv_region_of(job, job->rank, FB_KV_DECODE, region);
 

@@ -350,7 +350,7 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	if (!err && i->plan.send && i->receives)
 		meet(i);
 	i->seen.link = 0;
-	i->seen.region = i->seen.run = 0;
+	i->seen.repeat = i->seen.run = 0;
 	for (int k = 0; k < i->links; k++) {
 		i->link[k].told = 0;
 		i->link[k].unpacked = 0;

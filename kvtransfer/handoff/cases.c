@@ -40,21 +40,23 @@ int fb_handoff_open(struct fb_run *run, void **result)
 	return err;
 }
 
-/*
- * Runs of a pair in a region. With nhd and unlike degrees of parallelism each token is cut into
- * heads; else runs of pages stay whole, unless pages are kept apart.
- */
-static double runs_of(const struct fb_kv_shape *s, bool apart)
+/* Of pages that pass whole, runs of neighbours are about as long as the tables have them. */
+static double page_run(const struct fb_kv_shape *s, bool apart)
 {
-	uint32_t run = s->churn || apart ? 1 : s->page_run ? s->page_run : UINT32_MAX;
-	uint32_t whole = fb_kv_blocks(s) / run + 1;
+	double run = s->churn || apart ? 1 : s->page_run ? s->page_run : UINT32_MAX;
 
-	return s->layout == FB_KV_NHD && s->tp[0] != s->tp[1] ? s->tokens : whole;
+
+	if (!fb_kv_whole_pages(s))
+		return 1;
+	return run < fb_kv_blocks(s) ? run : fb_kv_blocks(s);
 }
 
-static double pieces_of(const struct fb_kv_shape *s, bool apart)
+static double pieces_of(const struct fb_handoff_plan *p, const struct fb_kv_shape *s)
 {
-	return (double)fb_kv_regions(s) * runs_of(s, apart);
+	const struct fb_kv_plan plan = {.shape = *s, .cut = p->cut, .by_layer = p->by_layer,
+					.chunk_tokens = p->chunk_tokens};
+
+	return fb_kv_about_pieces(&plan) / page_run(s, p->apart);
 }
 
 /* Moves of a pair. A fan's requests are of one rank and for one. */
@@ -71,7 +73,8 @@ static double moves_of(const struct fb_handoff_plan *p)
 
 		moves += (p->by_layer ? s->layers : 1) *
 			 (p->cut == FB_KV_CUT_NONE    ? 1
-			  : p->cut == FB_KV_CUT_RUN   ? runs_of(s, p->apart)
+			  : p->cut == FB_KV_CUT_RUN
+				  ? fb_kv_about_runs(s) / page_run(s, p->apart)
 			  : p->cut == FB_KV_CUT_HEAD  ? blocks * heads
 			  : p->cut == FB_KV_CUT_CHUNK ? ceil((double)s->tokens / p->chunk_tokens)
 						      : blocks);
@@ -89,7 +92,7 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 	if (p.operation != FB_HANDOFF_FIT) {
 		need.bytes = (double)fb_handoff_bytes(&p);
 		for (int l = 0; l < p.lists; l++)
-			need.pieces += pieces_of(&p.list[l], p.apart);
+			need.pieces += pieces_of(&p, &p.list[l]);
 		need.bytes = (double)fb_kv_wire_bytes(p.wire, (uint64_t)need.bytes);
 		if (p.wire)
 			need.pieces = moves_of(&p);
@@ -213,8 +216,9 @@ static bool adjust(void *arg, struct fb_case *c)
 /* Weights have neither tokens nor tables: they are in the product once. */
 static bool first_of_tables(const struct fb_handoff_settings *own, const size_t *at)
 {
-	return !(own->layouts & ((UINT64_C(1) << at[2]) - 1)) && !at[4] && !at[5] && !at[8] &&
-	       !at[9] && !at[10] && !at[16] && !at[17] && !at[18];
+	return !(own->layouts & ((UINT64_C(1) << at[2]) - 1)) &&
+	       !(own->decode_layouts & ((UINT64_C(1) << at[26]) - 1)) && !at[4] && !at[5] &&
+	       !at[8] && !at[9] && !at[10] && !at[16] && !at[17] && !at[18];
 }
 
 /* Whether some engine that was asked for has the form. */
@@ -251,6 +255,14 @@ static const char *unused_option(const struct fb_handoff_settings *own)
 	return NULL;
 }
 
+/* The n-th one of a set of bits, counted from 0. */
+static size_t nth(uint64_t bits, size_t n)
+{
+	for (; n; n--)
+		bits &= bits - 1;
+	return (size_t)__builtin_ctzll(bits);
+}
+
 int fb_handoff_expand(struct fb_run *run, void *arg)
 {
 	struct fb_handoff_state *state = arg;
@@ -261,7 +273,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 						.algorithms = fb_handoff_algorithms,
 						.memories = fb_mover_memories,
 						.added = &added};
-	size_t models = 0, forms = 0, at[26] = {0};
+	size_t next[27] = {0}, at[27];
 	int err = FB_OK;
 	bool some = false;
 
@@ -271,39 +283,38 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 			       : fb_error(FB_EINPUT, "option --%s: operation handover does not use "
 					  "it: expected another --operation, or handoff instead of "
 					  "kv_reshard", unused_option(own));
-	while (fb_kv_model_names[models])
-		models++;
-	while (fb_handoff_forms[forms])
-		forms++;
 	fb_kv_backend_names(&state->machine, engines);
-	const size_t count[] = {models, FB_HANDOFF_OPERATIONS, FB_KV_LAYOUTS, FB_GRAINS,
-				own->block_tokens.count, own->tokens.count,
-				own->prefill.count, own->decode.count, own->page_run.count,
-				 own->decode_run.count, own->churn.count, 2,
-				own->flight.count, 2, FB_KV_WIRES, forms, own->layers.count,
-				own->kv_heads.count, own->head_dim.count, FB_KV_PLACEMENTS,
-				FB_KV_STAGINGS, own->staging_bytes.count,
-				own->chunk_tokens.count, 2, 2, 2};
+	/* Axes whose values are names; of all others lists have the values. */
+	const uint64_t named[27] = {
+		[0] = own->models, [1] = own->operations, [2] = own->layouts, [3] = own->grains,
+		[11] = own->builds, [13] = own->contents, [14] = own->wires, [15] = own->forms,
+		[19] = own->placements, [20] = own->stagings, [23] = own->besides,
+		[24] = own->coalesces, [25] = own->registers, [26] = own->decode_layouts};
+	size_t count[27] = {
+		[4] = own->block_tokens.count, [5] = own->tokens.count, [6] = own->prefill.count,
+		[7] = own->decode.count, [8] = own->page_run.count, [9] = own->decode_run.count,
+		[10] = own->churn.count, [12] = own->flight.count, [16] = own->layers.count,
+		[17] = own->kv_heads.count, [18] = own->head_dim.count,
+		[21] = own->staging_bytes.count, [22] = own->chunk_tokens.count};
+	for (int k = 0; k < 27; k++)
+		count[k] = named[k] ? (size_t)__builtin_popcountll(named[k]) : count[k];
 	do {
-		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
-				       .registration = "none"};
+		struct fb_case base = {.registration = "none"};
 
-		if (!(own->models >> at[0] & 1) || !(own->operations >> at[1] & 1) ||
-		    !(own->layouts >> at[2] & 1) || !(own->grains >> at[3] & 1) ||
-		    !(own->builds >> at[11] & 1) || !(own->contents >> at[13] & 1) ||
-		    !(own->wires >> at[14] & 1) ||
-		    !(own->forms >> at[15] & 1) || !(own->placements >> at[19] & 1) ||
-		    !(own->stagings >> at[20] & 1) || !(own->besides >> at[23] & 1) ||
-		    !(own->coalesces >> at[24] & 1) ||
-		    !(own->registers >> at[25] & 1) || (at[25] && own->builds >> at[11] > 1) ||
-		    (at[22] && at[3] != FB_GRAIN_CHUNK) ||
+		for (int k = 0; k < 27; k++)
+			at[k] = named[k] ? nth(named[k], next[k]) : next[k];
+		base.operation = fb_handoff_operations[at[1]];
+		if ((at[22] && at[3] != FB_GRAIN_CHUNK) ||
+		    (at[25] && own->builds >> at[11] > 1) ||
 		    (at[15] && !has_form(&state->machine, fb_handoff_forms[at[15]])) ||
+		    /* The layout of both that is named once more. */
+		    (at[26] == at[2] + 1 && (own->decode_layouts & 1)) ||
 		    (at[13] && !first_of_tables(own, at)))
 			continue;
 		some = true;
 		fb_handoff_put_keys(own, at, (uint64_t)state->machine.world->nranks, &base);
 		err = fb_axes_expand(run, &base, &choices, adjust, state);
-	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
+	} while (!err && fb_product_next(next, count, sizeof(count) / sizeof(count[0])));
 	if (!some)
 		return state->machine.world->rank
 			       ? FB_EINPUT

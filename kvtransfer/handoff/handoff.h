@@ -66,7 +66,8 @@ extern const char *const fb_stream_starts[], *const fb_handoff_contents[],
 
 /* The values of the program's own options. */
 struct fb_handoff_settings {
-	uint64_t models, operations, layouts, grains, verbs, builds, registers; /* bits */
+	uint64_t models, operations, layouts, decode_layouts, grains, verbs; /* bits */
+	uint64_t builds, registers;
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight, layers, kv_heads, head_dim; /* 0: the model's */
 	struct fb_sizes staging_bytes, chunk_tokens;
@@ -92,7 +93,7 @@ int fb_handoff_main(const struct fb_handoff_name *as, int argc, char **argv);
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
 	uint64_t beside, coalesce, registers; /* of handoff */
-	uint64_t block, build, chunk, decode, grain, layout, model;
+	uint64_t block, build, chunk, decode, decode_layout, grain, layout, model;
 	uint64_t page_run, prefill, staging, tokens, wire;
 	uint32_t churn, chunk_tokens, decode_run;
 	uint32_t flight, layers; /* layers: of handoff, as dim and heads, instead of the model's */
@@ -226,7 +227,7 @@ struct fb_handoff_link {
 	uint64_t told;		       /* receivers: the last call that is known to have come */
 	const struct fb_kv_job *job;   /* of which this is a pair */
 	const struct fb_kv_pair *pair;
-	unsigned char *hidden;	       /* receivers, watched: [regions][runs], see watch.c */
+	unsigned char *hidden;	       /* receivers, watched: [repeats][runs], see watch.c */
 };
 
 /* The moments of a call, in seconds; NAN: this rank has no such moment. */
@@ -276,7 +277,7 @@ struct fb_handoff_instance {
 	bool watches;	 /* calls in which receivers look at their pages (watch.c) */
 	struct {
 		int link;
-		uint32_t region, run;
+		uint32_t repeat, run;
 	} seen; /* in this call: all runs before */
 	struct fb_handoff_clock clock;
 	double worst;	 /* relative error of quantised elements */

@@ -63,7 +63,8 @@ static void count_pieces(struct fb_handoff_instance *i)
 
 	for (uint32_t p = 0; p < job->plan.pairs; p++) {
 		const struct fb_kv_pair *pair = &job->plan.pair[p];
-		double runs = (double)pair->runs * fb_kv_regions(&job->plan.shape);
+		double runs = (double)pair->runs * fb_kv_regions(&job->plan.shape) /
+			      fb_kv_span(&job->plan);
 
 		if (fb_kv_receiver(job, pair) != job->rank)
 			continue;

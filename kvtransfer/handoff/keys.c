@@ -43,6 +43,7 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(coalesce, FB_KEY_CHOICE, fb_handoff_coalesces),
 	KEY(content, FB_KEY_CHOICE, fb_handoff_contents),
 	KEY(decode, FB_KEY_U64, NULL),
+	KEY(decode_layout, FB_KEY_CHOICE, fb_kv_layouts),
 	KEY(decode_run, FB_KEY_U32, NULL),
 	KEY(dim, FB_KEY_U32, NULL),
 	KEY(flight, FB_KEY_U32, NULL),
@@ -66,6 +67,7 @@ static const struct fb_key handover_keys[] = {
 	KEY(block, FB_KEY_U64, NULL),
 	KEY(churn, FB_KEY_U32, NULL),
 	KEY(decode, FB_KEY_U64, NULL),
+	KEY(decode_layout, FB_KEY_CHOICE, fb_kv_layouts),
 	KEY(decode_run, FB_KEY_U32, NULL),
 	KEY(dim, FB_KEY_U32, NULL),
 	KEY(heads, FB_KEY_U32, NULL),
@@ -129,7 +131,10 @@ static bool put_own_shape(const struct fb_handoff_keys *keys, struct fb_kv_shape
 /* The request, its tables, and the groups of ranks. */
 static void put_request(const struct fb_handoff_keys *keys, struct fb_kv_shape *s)
 {
-	s->layout = (enum fb_kv_layout)value(keys->layout, FB_KV_LAYOUTS - 1);
+	uint32_t layout = value(keys->layout, FB_KV_NHD);
+
+	s->layout[FB_KV_PREFILL] = (enum fb_kv_layout)layout;
+	s->layout[FB_KV_DECODE] = (enum fb_kv_layout)value(keys->decode_layout, layout);
 	s->tokens = value(keys->tokens, 1);
 	s->block_tokens = value(keys->block, 1);
 	s->page_run = value(keys->page_run, 1);
@@ -214,6 +219,8 @@ static void put_pages(const struct fb_handoff_settings *own, const size_t *at,
 	keys->heads = unless_zero(&own->kv_heads, at[17]);
 	keys->dim = unless_zero(&own->head_dim, at[18]);
 	keys->layout = at[2];
+	if (at[26] && at[26] != at[2] + 1)
+		keys->decode_layout = at[26] - 1;
 	keys->block = own->block_tokens.value[at[4]];
 	keys->tokens = own->tokens.value[at[5]];
 	if (churn)

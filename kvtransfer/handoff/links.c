@@ -139,6 +139,7 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 			job->plan.cut = i->plan.cut;
 			job->plan.apart = i->plan.apart;
 			job->plan.chunk_tokens = i->plan.chunk_tokens;
+			job->plan.by_layer = i->plan.by_layer;
 			if (!err)
 				err = fb_kv_job_plan(job);
 			if (!err && i->state->own->spoil)
@@ -216,13 +217,14 @@ static uint64_t cut(const struct fb_kv_job *job, const struct fb_kv_pair *pair, 
 {
 	const struct fb_kv_shape *s = &job->plan.shape;
 	uint32_t unit = m % pair->units;
-	uint64_t region = (uint64_t)(m / pair->units) * (fb_kv_regions(s) / s->layers), n = 0;
+	uint32_t region = m / pair->units * fb_kv_parts(s);
+	uint64_t n = 0;
 
 	for (uint32_t r = pair->unit[unit]; r < pair->unit[unit + 1]; r++) {
 		uint64_t src = job->pages_at[FB_KV_PREFILL] + pair->run[r].src +
-			       region * fb_kv_region_bytes(s, FB_KV_PREFILL);
+			       fb_kv_region_at(s, FB_KV_PREFILL, region);
 		uint64_t dst = job->pages_at[FB_KV_DECODE] + pair->run[r].dst +
-			       region * fb_kv_region_bytes(s, FB_KV_DECODE);
+			       fb_kv_region_at(s, FB_KV_DECODE, region);
 
 		piece[n++] = (struct fb_piece){flip ? dst : src, flip ? src : dst,
 					       pair->run[r].bytes};
@@ -236,9 +238,10 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 {
 	const struct fb_kv_shape *s = &job->plan.shape;
 	const struct fb_handoff_plan *plan = &i->plan;
-	uint32_t repeats = fb_kv_regions(s) / (plan->by_layer ? s->layers : 1);
-	uint64_t step[] = {fb_kv_region_bytes(s, FB_KV_PREFILL),
-			   fb_kv_region_bytes(s, FB_KV_DECODE)};
+	uint32_t span = fb_kv_span(&job->plan);
+	uint32_t repeats = (plan->by_layer ? fb_kv_parts(s) : fb_kv_regions(s)) / span;
+	uint64_t step[] = {fb_kv_region_at(s, FB_KV_PREFILL, span),
+			   fb_kv_region_at(s, FB_KV_DECODE, span)};
 	bool receives = job->rank == link->to, flip = plan->get || (plan->send && receives);
 	enum fb_move_verb verb = plan->get     ? FB_MOVE_GET
 				 : !plan->send ? FB_MOVE_PUT

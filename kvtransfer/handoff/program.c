@@ -34,7 +34,10 @@ static const struct fb_option options[] = {
 	NUMBERS(tokens, "tokens", "1K", 1, UINT64_C(1) << 24, "tokens of the request"),
 	NUMBERS(block_tokens, "block-tokens", "16", 1, 65536, "tokens of a page"),
 	CHOICES(layouts, "layout", "hnd", fb_kv_layouts,
-		"order within a page: head, token (hnd), or token, head (nhd)"),
+		"order within a page: head, token (hnd), or token, head (nhd); a page is of K or "
+		"V of a layer, of both (paired), or of all layers (block-first, cross-layer)"),
+	CHOICES(decode_layouts, "decode-layout", "same", fb_kv_decode_layouts,
+		"the decode side's layout; same: as --layout"),
 	NUMBERS(page_run, "page-run", "1", 0, UINT64_C(1) << 24,
 		"pages of a block table that are neighbours in memory; 0: all"),
 	NUMBERS(decode_run, "decode-run", "0", 0, UINT64_C(1) << 24,

@@ -21,27 +21,33 @@ static const double most_s = 0.5;
 /* Counters are coarse, but movers with few blocks keep less than 1% of a GPU busy. */
 static const double least_share = 1e-4;
 
+/* How often a list of runs is carried out, to pass all regions. */
+static uint32_t repeats_of(const struct fb_handoff_link *link)
+{
+	return fb_kv_regions(&link->job->plan.shape) / fb_kv_span(&link->job->plan);
+}
+
 /* The last byte of a run in this rank's pages. */
-static volatile unsigned char *last_byte(const struct fb_handoff_link *link, uint32_t region,
+static volatile unsigned char *last_byte(const struct fb_handoff_link *link, uint32_t repeat,
 					 uint32_t run)
 {
 	const struct fb_kv_run *r = &link->pair->run[run];
+	char *at = fb_kv_region_of(link->job, link->to, FB_KV_DECODE,
+				   repeat * fb_kv_span(&link->job->plan));
 
-	return (volatile unsigned char *)fb_kv_region_of(link->job, link->to, FB_KV_DECODE,
-							 region) + r->dst + r->bytes - 1;
+	return (volatile unsigned char *)at + r->dst + r->bytes - 1;
 }
 
 /* What hide() has left there is not what the request brings. */
 bool fb_handoff_seen(struct fb_handoff_instance *i)
 {
-	for (; i->seen.link < i->links; i->seen.link++, i->seen.region = 0) {
+	for (; i->seen.link < i->links; i->seen.link++, i->seen.repeat = 0) {
 		const struct fb_handoff_link *link = &i->link[i->seen.link];
 
-		for (; i->seen.region < fb_kv_regions(&link->job->plan.shape);
-		     i->seen.region++, i->seen.run = 0)
+		for (; i->seen.repeat < repeats_of(link); i->seen.repeat++, i->seen.run = 0)
 			for (; i->seen.run < link->pair->runs; i->seen.run++)
-				if (*last_byte(link, i->seen.region, i->seen.run) ==
-				    link->hidden[(uint64_t)i->seen.region * link->pair->runs +
+				if (*last_byte(link, i->seen.repeat, i->seen.run) ==
+				    link->hidden[(uint64_t)i->seen.repeat * link->pair->runs +
 						 i->seen.run])
 					return false;
 	}
@@ -54,9 +60,9 @@ void fb_handoff_hide(struct fb_handoff_instance *i)
 		const struct fb_handoff_link *link = &i->link[k];
 		unsigned char *hidden = link->hidden;
 
-		for (uint32_t region = 0; region < fb_kv_regions(&link->job->plan.shape); region++)
+		for (uint32_t repeat = 0; repeat < repeats_of(link); repeat++)
 			for (uint32_t r = 0; r < link->pair->runs; r++) {
-				volatile unsigned char *byte = last_byte(link, region, r);
+				volatile unsigned char *byte = last_byte(link, repeat, r);
 
 				*byte = *hidden++ = (unsigned char)~*byte;
 			}
@@ -108,8 +114,7 @@ static int watch_pages(struct fb_handoff_instance *i)
 	for (int k = 0; k < i->links && i->receives && !err; k++) {
 		struct fb_handoff_link *link = &i->link[k];
 
-		link->hidden = calloc((uint64_t)fb_kv_regions(&link->job->plan.shape) *
-					      link->pair->runs, 1);
+		link->hidden = calloc((uint64_t)repeats_of(link) * link->pair->runs, 1);
 		err = link->hidden ? FB_OK : FB_ENOMEM;
 	}
 	err = fb_group_agree(w, err);

@@ -36,7 +36,7 @@ static uint64_t memory_place(const struct fb_tier_instance *i, int cache, uint32
 	const struct fb_tier_job *j = &i->job;
 
 	return (uint64_t)cache * j->area +
-	       region * fb_kv_region_bytes(&j->shape, FB_KV_PREFILL) +
+	       fb_kv_region_at(&j->shape, FB_KV_PREFILL, region) +
 	       i->table[cache][block] * j->page_bytes;
 }
 

@@ -14,7 +14,7 @@ export LC_ALL=C
 . tests/shell/lib.sh
 program=handoff
 . tests/kvtransfer/lib.sh
-layouts=all rows=192 big=request,layer,run
+layouts=hnd,nhd rows=192 big=request,layer,run
 in_set handoff_layouts || layouts=hnd rows=96
 for family in $FB_MPIS; do
 	bin=build/$family/bin/handoff
@@ -33,7 +33,7 @@ for family in $FB_MPIS; do
 done
 bin=$FB_BUILD/bin/handoff
 # Smaller moves: 37 tokens are 3 blocks, and 8 chunks that cut blocks; a pair has one head of two.
-go 4 --engine shm,tcp --operation reshard,fan --algorithm all --layout all --prefill 1,2 \
+go 4 --engine shm,tcp --operation reshard,fan --algorithm all --layout hnd,nhd --prefill 1,2 \
 	--decode 2 --grain block,layer-block,head-slice,chunk --chunk-tokens 5 --tokens 37 \
 	--wire pages,packed
 expect "exit code of small moves" "$rc" 0
@@ -45,6 +45,19 @@ for moves in block:6 layer-block:24 head-slice:24 chunk:16; do
 		"reshard,.*=${moves%:*};layout=hnd;.*prefill=1;.*=37,.*,${moves#*:},[0-9]+,")" 5
 done
 verdict handoff_grains
+# Every layout to every layout, in whole pages and in slices of heads.
+go 4 --engine shm --layout all --decode-layout all --prefill 1,2 --decode 2 --tokens 37 \
+	--grain request,head-slice --wire pages,packed
+expect "exit code of layouts" "$rc" 0
+expect "rows of layouts" "$(rows ',(ok|few),')" $((6 * 6 * 2 * 2 * 2))
+# Of two ranks' 8 regions of 2 whole blocks and one of 5 tokens: a run of each block, of each block
+# of a layer, of all layers, and of the 5 tokens of each region.
+one='grain=request;.*prefill=2;tokens=37,.*,2'
+expect "pieces of regions" "$(rows "$one,48,")" 20
+expect "pieces of layers" "$(rows "$one,32,")" 12
+expect "pieces of all layers" "$(rows "$one,20,")" 4
+expect "both layouts, once" "$(rows 'decode_layout=hnd;.*layout=hnd;')" 0
+verdict handoff_layout_pairs
 # Cold moves are not kept, and with GET it is rank 1 that has some; rows say it all the same.
 go 2 --engine cma --algorithm all --build all
 expect "paths of a mover" "$(rows ',cma,(put|get),.*kernel, process_vm_writev and readv')" 4
@@ -77,7 +90,7 @@ expect "pages of packed entries" "$(rows 'model=deepseek-v3.2-fp8;.*,1,183,10496
 # Weights: rows of a rank are one piece of a matrix, columns are one in each row; and the experts
 # that a token does not pass are not known.
 go 3 --engine shm --content weights --model tiny,mixtral-8x7b --prefill 1,2 --decode 1,2 \
-	--tokens 16,32 --layout all
+	--tokens 16,32 --layout hnd,nhd
 expect "rows of weights" "$(rows ',4718592,.*content=weights;.*,(ok|few),')" 3
 expect "weights of experts" "$(rows 'model=mixtral-8x7b;.*,skipped,.*experts')" 4
 expect "pieces of weights, one rank to one" "$(rows 'decode=1;.*prefill=1,.*,28,')" 1
@@ -86,7 +99,7 @@ expect "pieces of weights, one rank to two" "$(rows 'decode=2;.*prefill=1,.*,413
 expect "wrong weights" "$(rows ',(wrong|fault),')" 0
 # An own shape: 2 regions of 3 layers, 6 heads, 96 elements of 2 bytes, as kv_reshard has them; what
 # is not given is the model's, whose other layers and second regions are none of its.
-go 6 --engine shm,tcp --layers 3 --kv-heads 6 --head-dim 96 --tokens 37 --layout all \
+go 6 --engine shm,tcp --layers 3 --kv-heads 6 --head-dim 96 --tokens 37 --layout hnd,nhd \
 	--prefill 1,2,3 --decode 1,2,3 --model gpt-oss-20b,deepseek-v4-like
 latent=$((3 * 6 * 96 * 2 * 37))
 expect "rows of an own shape" \
@@ -177,8 +190,8 @@ paste -d' ' <(column operation) <(column variant) <(column wire_bytes) | sort -u
 go 2 --engine shm --wire fp8 --datatype f32 --model tiny
 expect "quantising what is no bf16" "$(rows ',skipped,fp8 on the wire is made of bf16 pages,')" 1
 # Messages that meet, whose pieces MPI's derived datatypes describe, at both ends.
-go 4 --engine mpi --algorithm send --operation reshard,fan --grain $big --build all --layout all \
-	--prefill 1,2 --decode 1,2 --tokens 37 --wire all --flight 1,3
+go 4 --engine mpi --algorithm send --operation reshard,fan --grain $big --build all \
+	--layout hnd,nhd --prefill 1,2 --decode 1,2 --tokens 37 --wire all --flight 1,3
 expect "exit code of messages that meet" "$rc" 0
 expect "rows of messages that meet" "$(rows ',mpi,send,.*,(ok|few),')" 576
 verdict handoff_wire
@@ -338,7 +351,7 @@ if [ -x "$fake" ]; then
 	expect "rows of staged pages that are not packed" \
 		"$(rows ',skipped,staged pages are packed: --wire packed or fp8,')" 1
 	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation reshard,fan --grain $big \
-		--decode 1,2 --layout all --wire packed,fp8
+		--decode 1,2 --layout hnd,nhd --wire packed,fp8
 	expect "exit code of messages on emulated GPUs" "$rc" 0
 	expect "rows of messages on emulated GPUs" "$(rows ',(ok|few),')" 192
 	column quantise_error | awk '$1 != "" && ($1 < 0.0555 || $1 > 0.0625) { bad = 1 }

@@ -41,7 +41,7 @@ counts() {
 
 runs=0
 matrix="1,2,4,8"
-every=(--kv-heads 4 --layers 2 --tokens 37 --layout all --prefill-tp "$matrix"
+every=(--kv-heads 4 --layers 2 --tokens 37 --layout "hnd,nhd" --prefill-tp "$matrix"
 	--decode-tp "$matrix")
 for family in $FB_MPIS; do
 	# 2 layouts, 6 modes of both engines, and so many pairs of groups that fit.
@@ -90,7 +90,7 @@ verdict kv_reshard_memory
 
 # Groups that are no powers of two, heads that are not theirs, and all places.
 if in_set other_groups; then
-	go 6 "$bin" --engine shm,mpi --kv-heads 6 --tokens 1,9 --layout all --layers 2 \
+	go 6 "$bin" --engine shm,mpi --kv-heads 6 --tokens 1,9 --layout hnd,nhd --layers 2 \
 		--prefill-tp 2,3,6 --decode-tp 1,2,3 --placement all
 	expect "exit code of other groups" "$rc" 0
 	expect "wrong rows of other groups" "$(rows ',(wrong|fault),')" 0
@@ -132,13 +132,16 @@ verdict handoff_handover
 # Rows of mistakes: all wrong, with the first element, and said on stderr what it is.
 # Under the program's name, by which scripts/launch looks for its closing fact.
 ln -sf "$FB_BUILD/tests/mutant_kv" "$FB_TMP/kv_reshard"
-go 3 "$FB_TMP/kv_reshard" --tokens 37 --layout all --decode-tp 2
+go 3 "$FB_TMP/kv_reshard" --tokens 37 --layout hnd,nhd --decode-tp 2
 counts "plans without a mistake" 6 0
 element='"?[0-9]+ wrong elements; first: rank [0-9]+ element [0-9]+ is '
 for mistake in source target short; do
-	FB_KV_MISTAKE=$mistake go 3 "$FB_TMP/kv_reshard" --tokens 37 --layout all --decode-tp 2
+	FB_KV_MISTAKE=$mistake go 3 "$FB_TMP/kv_reshard" --tokens 37 --layout hnd,nhd --decode-tp 2
 	expect "exit code of mistake $mistake" "$rc" 2
 	expect "rows of mistake $mistake" "$(rows ",wrong,$element")" 6
+	FB_KV_MISTAKE=$mistake go 3 "$FB_TMP/kv_reshard" --tokens 37 --decode-tp 2 \
+		--layout block-first-hnd,nhd --decode-layout block-first-nhd,paired-hnd
+	expect "rows of mistake $mistake between layouts" "$(rows ",wrong,$element")" 12
 done
 holds "$FB_TMP/err" \
 	'rank 2, decode rank 1: layer [0-9]+ [KV], head [0-9]+, token [0-9]+, element [0-7] \(page'
@@ -152,6 +155,7 @@ refused() {
 }
 refused '--tokens.*0' --tokens 0
 refused '--layout.*hnd, nhd' --layout hdn
+refused '--decode-layout.*same, hnd' --decode-layout hdn
 refused '--engine.*shm' --engine hosts
 refused 'no case is left of --engine shm --algorithm strided --memory host: ' \
 	--engine shm --algorithm strided

@@ -44,7 +44,8 @@ static void target(struct fb_kv_job *job)
 		while (job->plan.inverse[FB_KV_DECODE][page] >= 0)
 			page++;
 		if (run)
-			run->dst = fb_kv_offset(&job->plan.shape, FB_KV_DECODE, page, 0, 0);
+			run->dst = fb_kv_offset(&job->plan.shape, FB_KV_DECODE, 0, page,
+						0, 0);
 	}
 }
 

@@ -74,7 +74,7 @@ if [ -x "$build/tests/test_mover" ] && [ -x "$build/bin/kv_reshard" ]; then
 	verdict mover $? "$log"
 	# A KV cache from two ranks of one host to two of the other; what needs one host says so.
 	rm -rf "$FB_HOSTS/csv"
-	across h0:2,h1:2 4 "$build/bin/kv_reshard" --engine tcp,shm --layout all --quiet \
+	across h0:2,h1:2 4 "$build/bin/kv_reshard" --engine tcp,shm --layout hnd,nhd --quiet \
 		--prefill-tp 1,2 --decode-tp 1,2 --placement disjoint --tokens 100 --layers 3 \
 		--min-samples 3 --max-samples 5 --max-time 0.2s --csv "$FB_HOSTS/csv" >"$log" 2>&1
 	rc=$?

@@ -62,11 +62,11 @@ static uint64_t differ(const struct fb_kv_job *job, enum fb_kv_side side)
 
 static const struct fb_kv_shape shapes[] = {
 	{.layers = 2, .kv_heads = 4, .head_dim = 8, .tokens = 11, .block_tokens = 4, .page_run = 1,
-	 .layout = FB_KV_HND, .tp = {2, 4}},
+	 .layout = {FB_KV_HND, FB_KV_PAIRED_NHD}, .tp = {2, 4}},
 	{.layers = 3, .kv_heads = 6, .head_dim = 16, .tokens = 8, .block_tokens = 4, .page_run = 0,
-	 .layout = FB_KV_NHD, .tp = {3, 1}},
+	 .layout = {FB_KV_NHD, FB_KV_BLOCK_HND}, .tp = {3, 1}},
 	{.layers = 1, .kv_heads = 1, .head_dim = 24, .tokens = 5, .block_tokens = 16, .page_run = 1,
-	 .layout = FB_KV_NHD, .tp = {4, 2}},
+	 .layout = {FB_KV_BLOCK_NHD, FB_KV_NHD}, .tp = {4, 2}},
 };
 
 static const enum fb_datatype types[] = {FB_BF16, FB_U8, FB_F32, FB_F64, FB_F8E4M3};

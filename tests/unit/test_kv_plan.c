@@ -34,9 +34,11 @@ static uint16_t oracle(const struct world *w, enum fb_kv_side side, uint32_t ran
 	uint64_t tp = s->tp[side] > 1 ? s->tp[side] : 1;
 	uint64_t all = s->kv_heads > 1 ? s->kv_heads : 1;
 	uint64_t heads = all / tp ? all / tp : 1, group = tp / all ? tp / all : 1;
-	uint64_t e = i % s->head_dim, rest = i / s->head_dim, head, token, page;
+	uint64_t e = i % s->head_dim, rest = i / s->head_dim, head, token, page, region = 0;
+	const char *layout = fb_kv_layouts[s->layout[side]];
+	uint64_t parts = s->parts ? s->parts : 2;
 
-	if (s->layout == FB_KV_HND) {
+	if (strstr(layout, "hnd")) {
 		token = rest % s->block_tokens;
 		rest /= s->block_tokens;
 		head = rest % heads;
@@ -47,22 +49,32 @@ static uint16_t oracle(const struct world *w, enum fb_kv_side side, uint32_t ran
 		token = rest % s->block_tokens;
 		rest /= s->block_tokens;
 	}
-	page = rest % fb_kv_pool(s);
+	if (!strncmp(layout, "block-first", 11)) {
+		region = rest % (parts * s->layers);
+		page = rest / (parts * s->layers);
+	} else if (!strncmp(layout, "paired", 6)) {
+		page = rest / parts % fb_kv_pool(s);
+		region = rest / parts / fb_kv_pool(s) * parts + rest % parts;
+	} else {
+		page = rest % fb_kv_pool(s);
+		region = rest / fb_kv_pool(s);
+	}
 	for (uint32_t b = 0; b < fb_kv_blocks(s); b++)
 		if (w->plan.table[side][b] == page && b * s->block_tokens + token < s->tokens)
-			return label(s, (uint32_t)(rest / fb_kv_pool(s)),
-				     (uint32_t)(rank / group * heads + head),
+			return label(s, (uint32_t)region, (uint32_t)(rank / group * heads + head),
 				     (uint32_t)(b * s->block_tokens + token), (uint32_t)e);
 	return UNTOUCHED;
 }
 
-static void open_world(struct world *w, const struct fb_kv_shape *shape, enum fb_kv_cut cut)
+static void open_world(struct world *w, const struct fb_kv_shape *shape, enum fb_kv_cut cut,
+		       bool by_layer)
 {
 	memset(w, 0, sizeof(*w));
 	if (fb_kv_plan_open(&w->plan, shape, 7))
 		abort();
 	w->plan.cut = cut;
 	w->plan.chunk_tokens = CHUNK;
+	w->plan.by_layer = by_layer;
 	for (uint32_t p = 0; p < w->plan.pairs; p++)
 		if (fb_kv_plan_runs(&w->plan, &w->plan.pair[p]))
 			abort();
@@ -92,18 +104,20 @@ static void close_world(struct world *w)
 static void carry_out(struct world *w)
 {
 	const struct fb_kv_shape *s = &w->plan.shape;
+	uint32_t span = fb_kv_span(&w->plan);
 
 	for (uint32_t p = 0; p < w->plan.pairs; p++) {
 		const struct fb_kv_pair *pair = &w->plan.pair[p];
 		char *from = (char *)w->area[FB_KV_PREFILL][pair->prefill];
 		char *to = (char *)w->area[FB_KV_DECODE][pair->decode];
 
-		for (uint32_t region = 0; region < fb_kv_regions(s); region++)
+		for (uint32_t k = 0; k < fb_kv_regions(s) / span; k++)
 			for (uint32_t r = pair->unit[0]; r < pair->unit[pair->units]; r++) {
 				const struct fb_kv_run *run = &pair->run[r];
 
-				memcpy(to + region * fb_kv_region_bytes(s, FB_KV_DECODE) + run->dst,
-				       from + region * fb_kv_region_bytes(s, FB_KV_PREFILL) +
+				/* Steps between repeats, as movers have them. */
+				memcpy(to + k * fb_kv_region_at(s, FB_KV_DECODE, span) + run->dst,
+				       from + k * fb_kv_region_at(s, FB_KV_PREFILL, span) +
 					       run->src,
 				       run->bytes);
 			}
@@ -141,7 +155,7 @@ static void check_units(const struct fb_kv_plan *plan, const struct fb_kv_pair *
 /* Runs are in order, as long as they can be in a unit, and packed without gaps. */
 static void check_runs(const struct fb_kv_plan *plan)
 {
-	uint64_t received = 0;
+	uint64_t received = 0, span = fb_kv_span(plan);
 
 	for (uint32_t p = 0; p < plan->pairs; p++) {
 		const struct fb_kv_pair *pair = &plan->pair[p];
@@ -159,8 +173,8 @@ static void check_runs(const struct fb_kv_plan *plan)
 				CHECK(run->src + run->bytes != next->src ||
 				      run->dst + run->bytes != next->dst);
 		}
-		CHECK_INT(at, pair->region_bytes);
-		received += at;
+		CHECK_INT(at, pair->region_bytes * span);
+		received += at / span;
 	}
 	CHECK_INT(received, (uint64_t)plan->shape.tp[FB_KV_DECODE] *
 				    fb_kv_heads(&plan->shape, FB_KV_DECODE) * plan->shape.tokens *
@@ -182,6 +196,18 @@ static void check_balance(const struct fb_kv_plan *plan)
 				CHECK(count[a] <= count[b] + 1 && count[b] <= count[a] + 1);
 }
 
+static void carry_and_check(const struct fb_kv_shape *s, enum fb_kv_cut cut, bool by_layer)
+{
+	struct world w;
+
+	open_world(&w, s, cut, by_layer);
+	check_runs(&w.plan);
+	check_balance(&w.plan);
+	carry_out(&w);
+	CHECK_INT(wrong(&w), 0);
+	close_world(&w);
+}
+
 static const uint32_t tokens[] = {1, 3, 4, 5, 8, 11};
 
 static void test_all(void)
@@ -191,53 +217,93 @@ static void test_all(void)
 
 	for (size_t h = 0; h < sizeof(heads) / sizeof(heads[0]); h++)
 		for (uint32_t i = 0; i < 8 * 8 * 2 * 6 * 3 * 5; i++) {
-			struct world w;
-
 			s.kv_heads = heads[h];
 			s.tp[FB_KV_PREFILL] = 1 + i % 8;
 			s.tp[FB_KV_DECODE] = 1 + i / 8 % 8;
-			s.layout = (enum fb_kv_layout)(i / 64 % 2);
+			s.layout[FB_KV_PREFILL] = (enum fb_kv_layout)(i / 64 % 2);
+			s.layout[FB_KV_DECODE] = s.layout[FB_KV_PREFILL];
 			s.tokens = tokens[i / 128 % 6];
 			s.page_run = i / 768 % 3; /* 0, 1, 2 */
-			if (!fb_kv_divides(&s))
-				continue;
-			open_world(&w, &s, (enum fb_kv_cut)(i / 2304));
-			check_runs(&w.plan);
-			check_balance(&w.plan);
-			carry_out(&w);
-			CHECK_INT(wrong(&w), 0);
-			close_world(&w);
+			if (fb_kv_divides(&s))
+				carry_and_check(&s, (enum fb_kv_cut)(i / 2304), false);
 		}
+}
+
+/* All pairs of layouts, of groups whose sizes are alike, divide or replicate, by all cuts. */
+static void test_layouts(void)
+{
+	static const uint32_t tp[][3] = {{8, 1, 1}, {8, 4, 4}, {8, 2, 4}, {8, 4, 1},
+					 {2, 4, 4}, {2, 1, 8}, {1, 1, 1}, {1, 2, 4}};
+	enum { CASES = 8, LAYOUTS = FB_KV_LAYOUTS, RUNS = 3, CUTS = 5 };
+
+	for (uint32_t i = 0; i < CASES * LAYOUTS * LAYOUTS * RUNS * CUTS * 4; i++) {
+		struct fb_kv_shape s = {.layers = 3, .head_dim = 2, .element_bytes = 2,
+					.block_tokens = 4, .tokens = 11};
+		uint32_t rest = i;
+
+		s.kv_heads = tp[rest % CASES][0];
+		s.tp[FB_KV_PREFILL] = tp[rest % CASES][1];
+		s.tp[FB_KV_DECODE] = tp[rest % CASES][2];
+		rest /= CASES;
+		s.layout[FB_KV_PREFILL] = (enum fb_kv_layout)(rest % LAYOUTS);
+		rest /= LAYOUTS;
+		s.layout[FB_KV_DECODE] = (enum fb_kv_layout)(rest % LAYOUTS);
+		rest /= LAYOUTS;
+		s.page_run = rest % RUNS; /* 0, 1, 2 */
+		s.decode_run = (rest % RUNS + 1) % RUNS;
+		rest /= RUNS;
+		s.parts = rest / CUTS % 2 ? 1 : 2;
+		carry_and_check(&s, (enum fb_kv_cut)(rest % CUTS), rest / CUTS / 2);
+	}
 }
 
 /* How many descriptors there are, in cases that can be counted by hand. */
 static void test_counts(void)
 {
 	static const struct {
-		enum fb_kv_layout layout;
-		uint32_t p, d, page_run, tokens, pairs, runs;
+		enum fb_kv_layout layout, decode;
+		uint32_t p, d, page_run, tokens, pairs, runs, span;
 	} cases[] = {
 		/* 16 blocks of 4 tokens, 8 heads. Whole pages: one run a block, or all in one. */
-		{FB_KV_HND, 2, 2, 1, 64, 2, 16}, {FB_KV_NHD, 2, 2, 1, 64, 2, 16},
-		{FB_KV_HND, 2, 2, 0, 64, 2, 1}, {FB_KV_NHD, 2, 2, 0, 64, 2, 1},
+		{FB_KV_HND, FB_KV_HND, 2, 2, 1, 64, 2, 16, 1},
+		{FB_KV_NHD, FB_KV_NHD, 2, 2, 1, 64, 2, 16, 1},
+		{FB_KV_HND, FB_KV_HND, 2, 2, 0, 64, 2, 1, 1},
+		{FB_KV_NHD, FB_KV_NHD, 2, 2, 0, 64, 2, 1, 1},
 		/* A slice of heads: one run a block, or one a token. */
-		{FB_KV_HND, 1, 4, 1, 64, 4, 16}, {FB_KV_NHD, 1, 4, 1, 64, 4, 64},
-		{FB_KV_HND, 4, 1, 1, 64, 4, 16}, {FB_KV_NHD, 8, 2, 1, 64, 8, 64},
+		{FB_KV_HND, FB_KV_HND, 1, 4, 1, 64, 4, 16, 1},
+		{FB_KV_NHD, FB_KV_NHD, 1, 4, 1, 64, 4, 64, 1},
+		{FB_KV_HND, FB_KV_HND, 4, 1, 1, 64, 4, 16, 1},
+		{FB_KV_NHD, FB_KV_NHD, 8, 2, 1, 64, 8, 64, 1},
 		/* The last block has 1 token: in HND its heads are apart. */
-		{FB_KV_HND, 1, 2, 1, 61, 2, 15 + 4}, {FB_KV_NHD, 1, 1, 1, 61, 1, 16},
+		{FB_KV_HND, FB_KV_HND, 1, 2, 1, 61, 2, 15 + 4, 1},
+		{FB_KV_NHD, FB_KV_NHD, 1, 1, 1, 61, 1, 16, 1},
+		/* A block of K and V, or of all layers, is one run of a list of both, or all. */
+		{FB_KV_PAIRED_HND, FB_KV_PAIRED_HND, 2, 2, 1, 64, 2, 16, 2},
+		{FB_KV_PAIRED_NHD, FB_KV_BLOCK_NHD, 2, 2, 1, 64, 2, 16, 2},
+		{FB_KV_BLOCK_HND, FB_KV_BLOCK_HND, 2, 2, 1, 64, 2, 16, 6},
+		{FB_KV_BLOCK_NHD, FB_KV_BLOCK_NHD, 1, 1, 0, 64, 1, 1, 6},
+		/* Layers are apart on one side: a run of each; and with slices K and V are, too. */
+		{FB_KV_BLOCK_HND, FB_KV_HND, 2, 2, 1, 64, 2, 16, 1},
+		{FB_KV_BLOCK_HND, FB_KV_BLOCK_HND, 1, 4, 1, 64, 4, 2 * 16, 2},
+		/* Other orders of 4 heads: each token of each head; blocks meet at a corner. */
+		{FB_KV_NHD, FB_KV_HND, 2, 2, 0, 64, 2, 64 * 4 - 15, 1},
+		{FB_KV_BLOCK_HND, FB_KV_NHD, 2, 2, 1, 64, 2, 64 * 4, 1},
+		/* One head is in the same order in both. */
+		{FB_KV_NHD, FB_KV_HND, 8, 8, 1, 64, 8, 16, 1},
 	};
 
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-		struct fb_kv_shape s = {.layers = 1, .kv_heads = 8, .head_dim = 2,
+		struct fb_kv_shape s = {.layers = 3, .kv_heads = 8, .head_dim = 2,
 					.element_bytes = 2, .tokens = cases[c].tokens,
 					.block_tokens = 4, .page_run = cases[c].page_run,
-					.layout = cases[c].layout,
+					.layout = {cases[c].layout, cases[c].decode},
 					.tp = {cases[c].p, cases[c].d}};
 		struct world w;
 		uint32_t runs;
 
-		open_world(&w, &s, FB_KV_CUT_NONE);
+		open_world(&w, &s, FB_KV_CUT_NONE, false);
 		CHECK_INT(w.plan.pairs, cases[c].pairs);
+		CHECK_INT(fb_kv_span(&w.plan), cases[c].span);
 		runs = w.plan.pair[0].runs;
 		/* Two neighbours of one table may by chance be neighbours in the other, too. */
 		CHECK(runs <= cases[c].runs && runs + 3 >= cases[c].runs);
@@ -245,52 +311,19 @@ static void test_counts(void)
 	}
 }
 
-static void test_refused(void)
-{
-	struct fb_kv_shape s = {.kv_heads = 8, .tp = {3, 1}};
-
-	CHECK(!fb_kv_divides(&s));
-	s.tp[FB_KV_PREFILL] = 16;
-	CHECK(fb_kv_divides(&s));
-	s.tp[FB_KV_DECODE] = 12;
-	CHECK(!fb_kv_divides(&s));
-}
-
-/* A table names no page twice and none outside of the pool. */
-static void test_tables(void)
-{
-	struct fb_kv_shape s = {.kv_heads = 1, .head_dim = 1, .element_bytes = 1,
-				.block_tokens = 1, .tp = {1, 1}, .layers = 1};
-
-	for (s.tokens = 1; s.tokens < 40; s.tokens++)
-		for (s.page_run = 0; s.page_run < 9; s.page_run++) {
-			struct fb_kv_plan plan;
-			uint32_t found = 0;
-
-			if (!CHECK_INT(fb_kv_plan_open(&plan, &s, s.tokens), FB_OK))
-				return;
-			for (uint32_t b = 0; b < s.tokens; b++) {
-				uint32_t page = plan.table[FB_KV_DECODE][b];
-
-				CHECK(page < fb_kv_pool(&s));
-				found += plan.inverse[FB_KV_DECODE][page] == (int32_t)b;
-			}
-			CHECK_INT(found, s.tokens);
-			fb_kv_plan_close(&plan);
-		}
-}
-
 static void test_mutants(void)
 {
-	for (int mutant = 0; mutant < 6; mutant++) {
+	for (int i = 0; i < 6 * FB_KV_LAYOUTS * FB_KV_LAYOUTS; i++) {
+		int mutant = i % 6, layouts = i / 6;
 		struct fb_kv_shape s = {.layers = 2, .kv_heads = 8, .head_dim = 2,
 					.element_bytes = 2, .tokens = 27, .block_tokens = 4,
-					.page_run = 1, .layout = (enum fb_kv_layout)(mutant % 2),
-					.tp = {2, 4}};
+					.page_run = 1, .tp = {2, 4}};
 		struct fb_kv_pair *pair;
 		struct world w;
 
-		open_world(&w, &s, FB_KV_CUT_NONE);
+		s.layout[FB_KV_PREFILL] = (enum fb_kv_layout)(layouts % FB_KV_LAYOUTS);
+		s.layout[FB_KV_DECODE] = (enum fb_kv_layout)(layouts / FB_KV_LAYOUTS);
+		open_world(&w, &s, FB_KV_CUT_NONE, false);
 		pair = &w.plan.pair[2];
 		if (mutant == 0)
 			pair->run[3].dst += 4;
@@ -302,40 +335,13 @@ static void test_mutants(void)
 			pair->run[0].bytes -= 2;
 		else if (mutant == 4)
 			pair->prefill = 1 - pair->prefill;
+		else if (fb_kv_is_hnd(&s, FB_KV_PREFILL)) /* behind it is nothing of anybody */
+			pair->run[pair->runs - 1].src -= 4;
 		else
 			pair->run[pair->runs - 1].bytes += 4;
 		carry_out(&w);
 		CHECK(wrong(&w) > 0);
 		close_world(&w);
-	}
-}
-
-/* A used allocator's table: no page twice, all in the pool, and not in order. */
-static void test_churn(void)
-{
-	for (uint32_t churn = 5; churn <= 95; churn += 15) {
-		struct fb_kv_shape s = {.layers = 1, .kv_heads = 1, .head_dim = 8,
-					.element_bytes = 2, .tokens = 1000, .block_tokens = 4,
-					.churn = churn, .tp = {1, 1}};
-		struct fb_kv_plan plan;
-		uint32_t twice = 0, next = 0, blocks = fb_kv_blocks(&s), pool = fb_kv_pool(&s);
-		bool *seen = calloc(pool, sizeof(*seen));
-
-		CHECK_INT(fb_kv_plan_open(&plan, &s, churn), FB_OK);
-		for (uint32_t b = 0; b < blocks && seen; b++) {
-			uint32_t page = plan.table[FB_KV_PREFILL][b];
-
-			if (!CHECK(page < pool))
-				continue;
-			twice += seen[page];
-			seen[page] = true;
-			next += b && page == plan.table[FB_KV_PREFILL][b - 1] + 1;
-		}
-		CHECK_INT(twice, 0);
-		CHECK(next < blocks - 1);
-		CHECK(memcmp(plan.table[0], plan.table[1], blocks * sizeof(uint32_t)) != 0);
-		fb_kv_plan_close(&plan);
-		free(seen);
 	}
 }
 
@@ -365,7 +371,7 @@ static void test_weights(void)
 			for (int l = 0; l < n; l++) {
 				struct world w;
 
-				open_world(&w, &list[l], FB_KV_CUT_NONE);
+				open_world(&w, &list[l], FB_KV_CUT_NONE, false);
 				carry_out(&w);
 				CHECK_INT(wrong(&w), 0);
 				close_world(&w);
@@ -376,11 +382,9 @@ static void test_weights(void)
 int main(void)
 {
 	test_all();
+	test_layouts();
 	test_counts();
-	test_refused();
-	test_tables();
 	test_mutants();
-	test_churn();
 	test_weights();
 	return check_done("kv_plan");
 }

@@ -117,7 +117,7 @@ if vm_wanted mover-wrong-key "$usual"; then
 fi
 # A KV cache by WRITEs from one rank to two, each run to its place, packed, and layer by layer.
 check kv_reshard 6 ',handover,rdma,.*,rdma,host,.*rdma rxe0:1 RoCE v2' 3 kv_reshard --engine rdma \
-	--layout all --decode-tp 2 --tokens 100 --layers 3
+	--layout hnd,nhd --decode-tp 2 --tokens 100 --layers 3
 # Messages gathered and scattered; with the connection manager where it was built in.
 check pieces 12 'rdma_sges=3' 2 latency "${raw[@]}" --bytes 2,100001 --rdma-sges 3
 if grep -q 'built without librdmacm' "$build/bin/latency"; then

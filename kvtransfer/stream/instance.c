@@ -9,15 +9,13 @@
 #include "kvtransfer/stream/stream.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/base/spin.h"
 #include "common/measure/stats.h"
 
-enum { TRIES = 5, MOST_CALLS = 1 << 16 };
+enum { TRIES = 5 };
 
 static double now(const struct fb_stream *s)
 {
@@ -27,165 +25,6 @@ static double now(const struct fb_stream *s)
 struct fb_mover *fb_stream_mover(const struct fb_stream *s)
 {
 	return s->base->engine->mover;
-}
-
-struct fb_kv_batch fb_stream_chunk(const struct fb_stream *s, uint32_t done)
-{
-	uint32_t left = s->tokens - done;
-
-	return (struct fb_kv_batch){left < FB_KV_CHUNK ? left : FB_KV_CHUNK, done, 0, 0};
-}
-
-/* A layer of the prompt, by chunks. */
-static int compute_layer(const struct fb_stream *s)
-{
-	int err = FB_OK;
-
-	for (uint32_t done = 0; done < s->tokens && !err; done += FB_KV_CHUNK) {
-		const struct fb_kv_batch batch = fb_stream_chunk(s, done);
-
-		err = fb_kv_layer(s->compute, &batch);
-	}
-	return err;
-}
-
-struct fb_kv_batch fb_stream_others(const struct fb_stream *s)
-{
-	return (struct fb_kv_batch){0, 0, s->others, (uint64_t)s->others * s->tokens};
-}
-
-/* --- a request -------------------------------------------------------------------------------- */
-
-/* What is done with the moves of a layer: posted by rank 0, unpacked by rank 1. */
-enum act { POST, TEST, WAIT, UNPACK };
-
-static int do_move(const struct fb_stream *s, const struct fb_handoff_link *link, uint32_t move,
-		   enum act act)
-{
-	const struct fb_mover_ops *ops = fb_stream_mover(s)->ops;
-	bool ignored;
-	int err = FB_OK;
-
-	if (act == TEST)
-		return ops->test(link->move[move], &ignored);
-	if (act == WAIT)
-		return fb_move_wait(link->move[move]);
-	err = fb_handoff_repack(s->base, link, move);
-	return err || act == UNPACK ? err : ops->post(link->move[move]);
-}
-
-/* The layer's moves: one of each link that has the layer. */
-static int do_layer(const struct fb_stream *s, uint32_t layer, enum act act)
-{
-	int err = FB_OK;
-
-	for (int k = 0; k < s->base->links && !err; k++) {
-		int move = fb_kv_model_layer(s->model, s->base->links, k, layer);
-
-		if (move >= 0)
-			err = do_move(s, &s->base->link[k], (uint32_t)move, act);
-	}
-	return err;
-}
-
-/* Notices of the requests before this one, and of this one's first layers. */
-static uint64_t notices(const struct fb_stream *s, uint64_t call, uint32_t layers)
-{
-	return s->base->link[0].count_base +
-	       ((call - 1) * s->model->layers + layers) * s->layer_moves;
-}
-
-/* Rank 0: computes and posts. */
-static int send_layers(struct fb_stream *s, bool layerwise, double *computed, double *compute_s)
-{
-	uint32_t layers = s->model->layers;
-	double began = now(s);
-	int err = FB_OK;
-
-	for (uint32_t l = 0; l < layers && !err; l++) {
-		err = compute_layer(s);
-		/* Movers that need calls get one for each layer. */
-		if (layerwise && !err && !(err = do_layer(s, l, POST)))
-			err = do_layer(s, l, TEST);
-	}
-	*computed = now(s);
-	*compute_s = *computed - began;
-	for (uint32_t l = 0; l < layers && !err && !layerwise; l++)
-		err = do_layer(s, l, POST);
-	for (uint32_t l = 0; l < layers && !err; l++)
-		err = do_layer(s, l, WAIT);
-	return err;
-}
-
-/* A step of other requests. */
-static int serve_others(struct fb_stream *s)
-{
-	const struct fb_kv_batch batch = fb_stream_others(s);
-	double began = now(s);
-	int err = fb_kv_step(s->compute, &batch);
-
-	s->steps_s += now(s) - began;
-	s->steps++;
-	return err;
-}
-
-/* Rank 1: until all layers are there; decodes a layer of the first token as soon as it may. */
-static int receive_layers(struct fb_stream *s, uint64_t call, double *there)
-{
-	struct fb_handoff_link *link = &s->base->link[0];
-	const struct fb_kv_batch token = {0, 0, 1, s->tokens};
-	struct fb_spin spin = {.yields = fb_stream_mover(s)->group->oversubscribed};
-	uint64_t base = notices(s, call, 0), count = 0;
-	uint32_t decoded = 0, unpacked = 0, come = 0, layers = s->model->layers;
-	const struct fb_wait wait = {link->from, FB_NOTE_PUT, notices(s, call, layers)};
-	int err = FB_OK;
-
-	while (!err && come < layers) {
-		err = fb_stream_mover(s)->ops->arrived(fb_stream_mover(s), link->from, FB_NOTE_PUT,
-						       &count);
-		if (!err && count > base)
-			come = (uint32_t)((count - base) / s->layer_moves);
-		while (!err && unpacked < come)
-			err = do_layer(s, unpacked++, UNPACK);
-		if (!err && s->others && come < layers)
-			err = serve_others(s);
-		else if (!err && s->early && decoded < come && ++decoded)
-			err = fb_kv_layer(s->compute, &token);
-		else if (!err)
-			err = fb_mover_again_for(fb_stream_mover(s), &spin, &wait, count);
-	}
-	*there = now(s);
-	for (; decoded < layers && !s->others && !err; decoded++)
-		err = fb_kv_layer(s->compute, &token);
-	if (!err)
-		err = fb_stream_mover(s)->ops->post(link->note);
-	return err ? err : fb_move_wait(link->note);
-}
-
-static int request(struct fb_stream *s, bool layerwise, double moments[3])
-{
-	uint64_t call = ++s->base->handed;
-	int rank = fb_stream_mover(s)->group->rank, err;
-
-	moments[0] = moments[1] = moments[2] = -HUGE_VAL;
-	if (rank > 1)
-		return FB_OK;
-	if (rank == 1)
-		return receive_layers(s, call, &moments[1]);
-	err = fb_handoff_await_leave(s->base, call);
-	return err ? err : send_layers(s, layerwise, &moments[0], &moments[2]);
-}
-
-int fb_stream_run(void *instance, int calls)
-{
-	struct fb_stream *s = instance;
-	int err = FB_OK;
-
-	for (int k = 0; k < calls && !err; k++) {
-		s->calls += s->calls < MOST_CALLS;
-		err = request(s, s->layerwise, s->call[s->calls - 1]);
-	}
-	return err;
 }
 
 /* --- what is measured in setup ---------------------------------------------------------------- */
@@ -202,11 +41,11 @@ static int time_compute(struct fb_stream *s)
 		double began = now(s);
 
 		for (uint32_t l = 0; l < s->model->layers && !rank && !err; l++) {
-			err = compute_layer(s);
+			err = fb_stream_compute(s);
 			spent[l * TRIES + (uint32_t)k] = now(s) - began;
 		}
 		if (rank == 1 && s->others && !err)
-			err = serve_others(s);
+			err = fb_stream_serve(s);
 	}
 	for (uint32_t l = 0; l < s->model->layers && !err; l++)
 		s->computed_s[l] = fb_median(&spent[l * TRIES], TRIES, scratch);
@@ -243,12 +82,12 @@ static int time_layer(struct fb_stream *s, uint64_t call, uint32_t l, double *mo
 
 	MPI_Barrier(fb_stream_mover(s)->group->comm);
 	*moment = now(s);
-	if (rank == 0 && !(err = do_layer(s, l, POST)))
-		err = do_layer(s, l, WAIT);
+	if (rank == 0 && !(err = fb_stream_layer(s, l, FB_STREAM_POST)))
+		err = fb_stream_layer(s, l, FB_STREAM_WAIT);
 	if (rank == 1) {
 		err = fb_mover_await(fb_stream_mover(s), 0, FB_NOTE_PUT,
-				     notices(s, call, l + 1));
-		err = err ? err : do_layer(s, l, UNPACK);
+				     fb_stream_notices(s, call, l + 1));
+		err = err ? err : fb_stream_layer(s, l, FB_STREAM_UNPACK);
 		*moment = now(s);
 	}
 	return err;
@@ -289,14 +128,14 @@ static int time_layers(struct fb_stream *s)
 	for (uint32_t k = 0; k < TRIES && !err; k++) {
 		uint64_t call = ++s->base->handed;
 
-		if (w->rank == 0)
-			err = fb_handoff_await_leave(s->base, call);
+		/* Who fails says so at once, because all ranks meet before each layer. */
+		err = fb_group_agree(w, w->rank ? FB_OK : fb_handoff_await_leave(s->base, call));
 		for (uint32_t l = 0; l < layers && !err; l++)
-			err = time_layer(s, call, l, &moment[k * layers + l]);
+			err = fb_group_agree(w, time_layer(s, call, l, &moment[k * layers + l]));
 		if (w->rank == 1 && !err && !(err = fb_stream_mover(s)->ops->post(link->note)))
 			err = fb_move_wait(link->note);
+		err = fb_group_agree(w, err);
 	}
-	err = fb_group_agree(w, err);
 	if (!err)
 		err = fb_handoff_mark(s->base);
 	if (!err)
@@ -316,10 +155,11 @@ static int time_after(struct fb_stream *s)
 
 		MPI_Barrier(fb_stream_mover(s)->group->comm);
 		began = now(s);
-		err = request(s, false, moments);
+		err = fb_stream_request(s, false, moments);
 		spent[k] = now(s) - began;
 		MPI_Allreduce(MPI_IN_PLACE, &spent[k], 1, MPI_DOUBLE, MPI_MAX,
 			      fb_stream_mover(s)->group->comm);
+		err = fb_group_agree(fb_stream_mover(s)->group, err);
 	}
 	if (!err)
 		s->after_s = fb_median(spent, TRIES, scratch);
@@ -339,13 +179,12 @@ static void close_stream(struct fb_stream *s)
 
 static int open_stream(struct fb_stream *s)
 {
-	const struct fb_gpu *gpu =
-		s->base->engine->device ? &s->base->state->machine.gpu : NULL;
+	const struct fb_gpu *gpu = s->base->engine->device ? &s->base->state->machine.gpu : NULL;
 	int err = FB_OK;
 
 	s->layer_s = calloc(s->model->layers, sizeof(*s->layer_s));
 	s->computed_s = calloc(s->model->layers, sizeof(*s->computed_s));
-	s->call = calloc(MOST_CALLS, sizeof(*s->call));
+	s->call = calloc(FB_STREAM_MOST_CALLS, sizeof(*s->call));
 	if (!s->layer_s || !s->computed_s || !s->call)
 		err = fb_error(FB_ENOMEM, "out of memory for times");
 	if (!err && fb_stream_mover(s)->group->rank < 2)

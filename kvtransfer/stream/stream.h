@@ -74,16 +74,36 @@ struct fb_stream {
 
 /* instance.c */
 struct fb_mover *fb_stream_mover(const struct fb_stream *s);
-/* The chunk of the prompt behind `done` tokens; a token of each of the others. */
-struct fb_kv_batch fb_stream_chunk(const struct fb_stream *s, uint32_t done);
-struct fb_kv_batch fb_stream_others(const struct fb_stream *s);
 int fb_stream_set_up(void *state, const struct fb_case *c, void **instance);
 void fb_stream_tear_down(void *instance);
 int fb_stream_prime(void *instance);
-int fb_stream_run(void *instance, int calls);
 int fb_stream_check(void *instance, int calls, struct fb_mismatch *bad);
 bool fb_stream_counts(void *instance);
-/* describe.c */
+
+/* --- call.c: how a request goes, and its parts; local, 0 or an error (printed) ---------------- */
+
+/* Calls whose moments are kept; those behind them overwrite the last one. */
+enum { FB_STREAM_MOST_CALLS = 1 << 16 };
+
+/* What is done with the moves of a layer: posted by rank 0, unpacked by rank 1. */
+enum fb_stream_act { FB_STREAM_POST, FB_STREAM_TEST, FB_STREAM_WAIT, FB_STREAM_UNPACK };
+
+/* The chunk of the prompt behind `done` tokens; a token of each of the others. */
+struct fb_kv_batch fb_stream_chunk(const struct fb_stream *s, uint32_t done);
+struct fb_kv_batch fb_stream_others(const struct fb_stream *s);
+/* A layer of the prompt, by chunks; a step of other requests. */
+int fb_stream_compute(const struct fb_stream *s);
+int fb_stream_serve(struct fb_stream *s);
+/* The layer's moves: one of each link that has the layer. */
+int fb_stream_layer(const struct fb_stream *s, uint32_t layer, enum fb_stream_act act);
+/* Notices of the requests before `call` (from 1), and of the first layers of this one. */
+uint64_t fb_stream_notices(const struct fb_stream *s, uint64_t call, uint32_t layers);
+/* On all ranks; moments as in fb_stream.call, -HUGE_VAL: not known to this rank. */
+int fb_stream_request(struct fb_stream *s, bool layerwise, double moments[3]);
+int fb_stream_run(void *instance, int calls);
+
+/* --- describe.c ------------------------------------------------------------------------------- */
+
 void fb_stream_describe(void *instance, struct fb_traits *traits);
 void fb_stream_summarise(void *instance, const double *samples_us, size_t n,
 			 struct fb_traits *traits);

@@ -37,6 +37,10 @@ int fb_handoff_register(struct fb_handoff_instance *i, struct fb_handoff_times *
 	int err;
 
 	fb_kv_backend_forget(e);
+	/* Else a sender's time would contain what is left of the other ranks' forgetting. */
+	err = fb_group_agree(i->state->machine.world, FB_OK);
+	if (err)
+		return err;
 	began = fb_handoff_now(i);
 	err = open_memory(i->state, e, true);
 	if (i->links && !i->receives) {
@@ -136,6 +140,7 @@ static int time_bulk(struct fb_handoff_instance *i)
 	i->plan.form = form;
 	i->calls = 0;
 	i->cpu_s = 0;
+	i->fastest_s = 0;
 	return err;
 }
 

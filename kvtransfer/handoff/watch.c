@@ -156,7 +156,7 @@ int fb_handoff_watch(struct fb_handoff_instance *i)
 					  least_share, &shares, &call_s);
 		/* The GPU of an end that does nothing looks as one without counters. */
 		i->sm_s = isnan(shares.sms) ? 0 : shares.sms * m->gpu.sms * call_s;
-	} else if (!p->get && !p->send && !p->wire) {
+	} else if (!i->engine->device && !p->get && !p->send && !p->wire) {
 		err = watch_pages(i);
 	}
 	i->calls = 0;

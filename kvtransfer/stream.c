@@ -139,7 +139,7 @@ static const struct fb_column columns[FB_STREAM_COLUMNS] = {
 	RATE(FB_STREAM_PEAK_GBPS, "peak_GBps", "GB/s", "measured: passes over memory, rank 0"),
 	TIME(FB_STREAM_CLOCK_ERROR_US, "clock_error_us",
 	     "ranks on two hosts: how far exposed_us and each layer's transfer can be wrong, at "
-	     "most; shorter times are empty"),
+	     "most, and transfer_us by as much for each layer; shorter times are empty"),
 };
 
 int main(int argc, char **argv)

@@ -51,6 +51,9 @@ double fb_handoff_known(struct fb_handoff_instance *i, double us, enum fb_handof
 
 	if (isnan(us) || error_us <= 0 || us > error_us)
 		return us;
-	i->clock.unknown = true;
+	if (us < -error_us)
+		i->clock.wrong = true;
+	else
+		i->clock.unknown = true;
 	return (double)NAN;
 }

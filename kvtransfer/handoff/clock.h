@@ -15,6 +15,7 @@ struct fb_handoff_clock {
 	struct fb_moments moments;
 	bool apart[FB_HANDOFF_ENDS]; /* on several hosts */
 	bool unknown;		     /* some time was not known */
+	bool wrong;		     /* some time was below 0 by more than its error */
 };
 
 /* Collective: which ends are apart. in: this rank takes part in a transfer. */
@@ -25,7 +26,10 @@ int fb_handoff_mark(struct fb_handoff_instance *i);
 double fb_handoff_global(const struct fb_handoff_instance *i, double t);
 /* How far a time between the ends can be wrong at most, in us; 0: they are on one host. */
 double fb_handoff_error_us(const struct fb_handoff_instance *i, enum fb_handoff_ends ends);
-/* The time; NAN where it is no longer than its error, which the row then says (unknown). */
+/*
+ * The time; NAN where it is no longer than its error, which the row then says (unknown), or where
+ * it is below 0 by more than that (wrong): then the moments or the error are not right.
+ */
 double fb_handoff_known(struct fb_handoff_instance *i, double us, enum fb_handoff_ends ends);
 
 #endif

@@ -273,6 +273,8 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 		i->value[FB_HANDOFF_CLOCK_ERROR_US] = fb_handoff_error_us(i, FB_ENDS_BOTH);
 	if (i->clock.unknown)
 		fb_traits_flag(traits, "clock-error");
+	if (i->clock.wrong)
+		fb_traits_flag(traits, "clock-wrong");
 	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits);
 	if (i->plan.beside)
 		describe_beside(i, traits);

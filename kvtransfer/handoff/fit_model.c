@@ -60,13 +60,16 @@ static bool fit_sweep(const struct fb_fit *f, const double *us, double error_us,
 	return true;
 }
 
-/* The largest piece size whose longest list is faster packed, by medians; 0: none is. */
+/*
+ * The largest piece size whose longest list is faster packed, by medians; 0: none is. NAN: there
+ * are no medians.
+ */
 static double breakeven(const struct fb_fit *f, const double *us, double *scratch)
 {
 	double largest = 0;
 
 	for (int size = 0; size < FB_FIT_SIZES; size++) {
-		double median[FB_FIT_MODES], interval[3];
+		double median[FB_FIT_MODES], interval[3] = {NAN, NAN, NAN};
 		int k = size;
 
 		while (k + FB_FIT_SIZES < FB_FIT_POINTS && f->point[k + FB_FIT_SIZES].pieces)
@@ -77,6 +80,8 @@ static double breakeven(const struct fb_fit *f, const double *us, double *scratc
 			for (size_t s = 0; s < f->sweeps; s++)
 				scratch[s] = first[s * FB_FIT_POINTS * FB_FIT_MODES];
 			fb_handoff_interval(scratch, f->sweeps, interval);
+			if (isnan(interval[0]))
+				return (double)NAN;
 			median[m] = interval[0];
 		}
 		if (median[1] < median[0])
@@ -107,6 +112,9 @@ void fb_fit_model(struct fb_handoff_instance *i, const double *us)
 		}
 	if (a) {
 		put(i, a, n, FB_HANDOFF_A_US);
+		/* A fit may put a small constant below 0, which says nothing about clocks. */
+		if (error_us > 0 && v[FB_HANDOFF_A_US] < 0)
+			v[FB_HANDOFF_A_US] = 0;
 		v[FB_HANDOFF_A_US] = fb_handoff_known(i, v[FB_HANDOFF_A_US], FB_ENDS_BOTH);
 		if (isnan(v[FB_HANDOFF_A_US]))
 			v[FB_HANDOFF_A_LOW_US] = v[FB_HANDOFF_A_HIGH_US] = (double)NAN;

@@ -99,13 +99,13 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 	double ignored[FB_HANDOFF_COLUMNS] = {0};
 	char text[128] = "";
 	size_t used;
-	bool known;
+	struct fb_handoff_clock said;
 
 	/* The handoff's columns are not this program's. */
 	traits->extra = ignored;
 	fb_handoff_describe(s->base, traits);
 	traits->extra = v;
-	known = !s->base->clock.unknown; /* else the row has the flag already */
+	said = s->base->clock; /* what the row has flags of already */
 	v[FB_STREAM_CLOCK_ERROR_US] = ignored[FB_HANDOFF_CLOCK_ERROR_US];
 	v[FB_STREAM_QUANTISE_ERROR] = ignored[FB_HANDOFF_QUANTISE_ERROR];
 	for (uint32_t l = 0; l < s->model->layers; l++)
@@ -115,8 +115,10 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 	v[FB_STREAM_MODEL_US] = isnan(transfer) ? (double)NAN : model(s) * 1e6;
 	v[FB_STREAM_AFTER_US] = s->after_s * 1e6;
 	put_exposed(s, v);
-	if (known && s->base->clock.unknown)
+	if (s->base->clock.unknown && !said.unknown)
 		fb_traits_flag(traits, "clock-error");
+	if (s->base->clock.wrong && !said.wrong)
+		fb_traits_flag(traits, "clock-wrong");
 	v[FB_STREAM_OVER_MODEL] = v[FB_STREAM_EXPOSED_US] / v[FB_STREAM_MODEL_US];
 	if (!isnan(v[FB_STREAM_OVER_MODEL]))
 		judge_model(s, v, traits);

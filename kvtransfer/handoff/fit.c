@@ -19,10 +19,13 @@
 
 enum {
 	LEAST_BYTES = 256, SIZE_STEP = 4, COUNT_STEP = 12, MOST_POINT = 2 << 20,
-	SWEEPS = 1 << 14, TAG = 0x6b66,
+	SWEEPS = 1 << 14, TAG = 0x6b66, BESIDE_TAG,
 };
 
-/* Zones of a part: sources, targets, packed out, packed in. */
+/*
+ * Zones of a part: sources, targets of each mode, so that none hides what the other drops, packed
+ * out, packed in.
+ */
 static uint64_t zone_bytes(void)
 {
 	return (uint64_t)FB_FIT_POINTS * 2 * MOST_POINT;
@@ -30,7 +33,7 @@ static uint64_t zone_bytes(void)
 
 uint64_t fb_fit_bytes(void)
 {
-	return 2 * zone_bytes() + 2 * MOST_POINT;
+	return (1 + FB_FIT_MODES) * zone_bytes() + 2 * MOST_POINT;
 }
 
 static char *part(const struct fb_handoff_instance *i)
@@ -44,9 +47,9 @@ static uint64_t source_of(const struct fb_fit_point *p, uint64_t n)
 	return p->at + 2 * n * p->bytes;
 }
 
-static uint64_t target_of(const struct fb_fit_point *p, uint64_t n)
+static uint64_t target_of(const struct fb_fit_point *p, int mode, uint64_t n)
 {
-	return zone_bytes() + p->at + 2 * (n * 5 % p->pieces) * p->bytes;
+	return (1 + (uint64_t)mode) * zone_bytes() + p->at + 2 * (n * 5 % p->pieces) * p->bytes;
 }
 
 /* Whether this rank posts moves. */
@@ -70,7 +73,7 @@ static int make_list(struct fb_fit_point *p, int k)
 		p->pieces = 0;
 		return FB_OK;
 	}
-	p->piece = calloc(p->pieces + 1, sizeof(*p->piece));
+	p->piece = calloc(FB_FIT_MODES * p->pieces + 1, sizeof(*p->piece));
 	return p->piece ? FB_OK : fb_error(FB_ENOMEM, "out of memory for pieces");
 }
 
@@ -79,31 +82,35 @@ static int make_point(struct fb_handoff_instance *i, int k)
 {
 	struct fb_fit_point *p = &i->fit->point[k];
 	int rank = i->state->machine.world->rank, err = make_list(p, k);
-	uint64_t out = 2 * zone_bytes(), in = out + MOST_POINT;
+	uint64_t out = (1 + FB_FIT_MODES) * zone_bytes(), in = out + MOST_POINT;
 	bool flip = i->plan.get || (i->plan.send && rank == 1);
+	struct fb_piece *packed;
 	struct fb_transfer t = {
 		.verb = i->plan.get ? FB_MOVE_GET : !i->plan.send ? FB_MOVE_PUT
 						: rank == 1	 ? FB_MOVE_RECV
 								 : FB_MOVE_SEND,
 		.peer = flip ? 0 : 1, .local = i->engine->region,
-		.remote = i->plan.send ? NULL : i->engine->region, .piece = p->piece,
+		.remote = i->plan.send ? NULL : i->engine->region,
 		.pieces = p->pieces, .notice = i->plan.get || i->plan.send ? 0 : FB_NOTE_PUT};
 
 	if (err || !p->pieces)
 		return err;
-	for (uint64_t n = 0; n < p->pieces; n++) {
-		uint64_t from = source_of(p, n), to = target_of(p, n);
+	for (uint64_t n = 0; n < FB_FIT_MODES * p->pieces; n++) {
+		uint64_t from = source_of(p, n % p->pieces);
+		uint64_t to = target_of(p, (int)(n / p->pieces), n % p->pieces);
 
 		p->piece[n] = (struct fb_piece){flip ? to : from, flip ? from : to, p->bytes};
 	}
-	p->piece[p->pieces] = (struct fb_piece){flip ? in : out, flip ? out : in,
-						p->pieces * p->bytes};
+	packed = p->piece + FB_FIT_MODES * p->pieces;
+	*packed = (struct fb_piece){flip ? in : out, flip ? out : in, p->pieces * p->bytes};
+	t.piece = p->piece + p->pieces;
 	err = fb_kv_packing_open(&p->packing, &t, rank == 0, FB_KV_WIRE_PACKED, i->engine->device,
 				 part(i), part(i) + (rank ? in : out));
 	if (!posts(i) || err)
 		return err;
+	t.piece = p->piece;
 	err = fb_move_prepare(i->engine->mover, &t, 1, i->plan.form, &p->move[0]);
-	t.piece = &p->piece[p->pieces];
+	t.piece = packed;
 	t.pieces = 1;
 	return err ? err : fb_move_prepare(i->engine->mover, &t, 1, NULL, &p->move[1]);
 }
@@ -205,6 +212,18 @@ static int take(struct fb_handoff_instance *i, const struct fb_fit_point *p, int
 	return err || i->plan.send ? err : post(i, i->fit->note);
 }
 
+/* Both ranks: on GPUs this awaits the computing before, which is in no list's time. */
+static int begin_beside(const struct fb_handoff_instance *i, double seconds)
+{
+	const struct fb_group *w = i->state->machine.world;
+	int own = fb_kv_beside_begin(i->beside, seconds), other = FB_OK;
+
+	if (i->engine->device)
+		MPI_Sendrecv(&own, 1, MPI_INT, !w->rank, BESIDE_TAG, &other, 1, MPI_INT, !w->rank,
+			     BESIDE_TAG, w->comm, MPI_STATUS_IGNORE);
+	return own ? own : other;
+}
+
 /* A list's way; its times go to the sweep's place. */
 static int carry(struct fb_handoff_instance *i, struct fb_fit_point *p, int mode, double *begin,
 		 double *end)
@@ -214,7 +233,7 @@ static int carry(struct fb_handoff_instance *i, struct fb_fit_point *p, int mode
 
 	i->fit->handed++;
 	if (i->beside)
-		err = fb_kv_beside_begin(i->beside, p->fastest_s[mode]);
+		err = begin_beside(i, p->fastest_s[mode]);
 	began = fb_handoff_now(i);
 	if (!err)
 		err = i->state->machine.world->rank ? take(i, p, mode, end)
@@ -244,7 +263,7 @@ int fb_fit_run(struct fb_handoff_instance *i)
 
 	f->sweeps += f->sweeps < SWEEPS;
 	at = (f->sweeps - 1) * FB_FIT_POINTS * FB_FIT_MODES;
-	/* The mode that goes last alternates, so that checks see what each leaves. */
+	/* The mode that goes last alternates, so that none always finds the sources in caches. */
 	for (size_t n = 0; n < FB_FIT_POINTS * FB_FIT_MODES && !err; n++) {
 		size_t k = n ^ (f->sweeps & 1);
 		struct fb_fit_point *p = &f->point[k / FB_FIT_MODES];
@@ -271,25 +290,35 @@ int fb_fit_prime(struct fb_handoff_instance *i)
 	return ops->fill(&i->data, 0, 0, part(i), (size_t)zone_bytes());
 }
 
-/* Pieces hold what rank 0 has; the gaps between them are as they were. */
-int fb_fit_check(struct fb_handoff_instance *i, struct fb_mismatch *bad)
+/* A piece holds what rank 0 has; the gap behind it is as it was. */
+static int check_piece(struct fb_handoff_instance *i, uint64_t source, const char *target,
+		       uint64_t bytes, struct fb_mismatch *bad)
 {
 	const struct fb_memory_ops *ops = i->engine->memory->ops;
 	unsigned char gap[4096];
+	uint64_t behind = bytes < sizeof(gap) ? bytes : sizeof(gap);
+	int err = ops->check(&i->data, 0, source, target, bytes, bad);
+
+	if (!err)
+		err = ops->get(gap, target + bytes, behind);
+	for (uint64_t b = 0; b < behind && !err; b++)
+		bad->errors += gap[b] != fb_data_poison_byte(1);
+	return err;
+}
+
+int fb_fit_check(struct fb_handoff_instance *i, struct fb_mismatch *bad)
+{
 	int err = FB_OK;
 
 	for (int k = 0; k < FB_FIT_POINTS && i->state->machine.world->rank == 1; k++) {
 		const struct fb_fit_point *p = &i->fit->point[k];
 
-		for (uint64_t n = 0; n < p->pieces && !err; n++) {
-			uint64_t bytes = p->bytes < sizeof(gap) ? p->bytes : sizeof(gap);
+		for (uint64_t n = 0; n < FB_FIT_MODES * p->pieces && !err; n++) {
+			uint64_t which = n % p->pieces;
+			int mode = (int)(n / p->pieces);
 
-			err = ops->check(&i->data, 0, source_of(p, n), part(i) + target_of(p, n),
-					 p->bytes, bad);
-			if (!err)
-				err = ops->get(gap, part(i) + target_of(p, n) + p->bytes, bytes);
-			for (uint64_t b = 0; b < bytes && !err; b++)
-				bad->errors += gap[b] != fb_data_poison_byte(1);
+			err = check_piece(i, source_of(p, which),
+					  part(i) + target_of(p, mode, which), p->bytes, bad);
 		}
 	}
 	return err;

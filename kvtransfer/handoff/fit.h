@@ -15,8 +15,8 @@ enum {
 /* A list of pieces, of one size; rank 0 has the sources, rank 1 the targets. */
 struct fb_fit_point {
 	uint64_t bytes, pieces; /* of a piece; how many, 0: too much */
-	uint64_t at;		/* in both zones */
-	struct fb_piece *piece; /* [pieces], then the packed one; local is this rank's side */
+	uint64_t at;		/* in the zones of sources and targets */
+	struct fb_piece *piece; /* [MODES][pieces], the packed message; local: this rank's side */
 	struct fb_move *move[FB_FIT_MODES]; /* of who posts */
 	struct fb_kv_packing packing;	    /* this rank's end */
 	double fastest_s[FB_FIT_MODES];	    /* on this rank; 0: it was not carried yet */

@@ -15,7 +15,7 @@ enum { REQUESTS = 32, CACHED = FB_KV_CHUNK, MOST_LAYERS = 256 };
 struct fb_kv_beside {
 	struct fb_kv_compute *compute;
 	struct fb_kv_batch batch;
-	bool device, threaded;
+	bool device, threaded, is_short;
 	double layer_s; /* on GPUs */
 	pthread_t thread;
 	atomic_bool ends;
@@ -89,14 +89,20 @@ void fb_kv_beside_close(struct fb_kv_beside *b)
 
 int fb_kv_beside_begin(struct fb_kv_beside *b, double seconds)
 {
-	double n = b->device ? fmin(2 * seconds / b->layer_s + 1, MOST_LAYERS) : 0;
-	int err = b->device ? fb_kv_finish(b->compute) : FB_OK;
+	double wanted = b->device ? 2 * seconds / b->layer_s + 1 : 0;
+	int n = (int)fmin(wanted, MOST_LAYERS), err = b->device ? fb_kv_finish(b->compute) : FB_OK;
 
-	for (int k = 0; k < (int)n && !err; k++) {
+	b->is_short |= wanted > MOST_LAYERS;
+	for (int k = 0; k < n && !err; k++) {
 		err = fb_kv_layer_enqueue(b->compute, &b->batch);
 		atomic_fetch_add_explicit(&b->layers, 1, memory_order_relaxed);
 	}
 	return err;
+}
+
+bool fb_kv_beside_short(const struct fb_kv_beside *b)
+{
+	return b->is_short;
 }
 
 uint64_t fb_kv_beside_layers(const struct fb_kv_beside *b)

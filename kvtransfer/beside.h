@@ -24,7 +24,7 @@ void fb_kv_beside_close(struct fb_kv_beside *beside);
 
 /*
  * Local, before a transfer whose like took `seconds` at least, 0: not known. From now on there is
- * computing for twice as long. What was there before has ended. 0 or an error (printed).
+ * computing for twice as long, or less where that is too many layers (fb_kv_beside_short). What was there before has ended. 0 or an error (printed).
  */
 int fb_kv_beside_begin(struct fb_kv_beside *beside, double seconds);
 /* The faster one of the transfers so far (0: none) and of one that took `seconds`. */
@@ -32,6 +32,9 @@ static inline double fb_kv_beside_fastest(double so_far, double seconds)
 {
 	return so_far > 0 && so_far < seconds ? so_far : seconds;
 }
+
+/* Whether some transfer so far would have needed more layers than are put on the stream at once. */
+bool fb_kv_beside_short(const struct fb_kv_beside *beside);
 
 /* Layers that have been computed, or put on the stream. */
 uint64_t fb_kv_beside_layers(const struct fb_kv_beside *beside);

@@ -329,6 +329,9 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 
 	if (!err && i->beside)
 		err = fb_kv_beside_begin(i->beside, i->fastest_s);
+	/* On GPUs that awaits the computing before: no stage may contain another rank's wait. */
+	if (i->plan.beside && i->engine->device)
+		err = fb_group_agree(i->state->machine.world, err);
 	began = fb_handoff_now(i);
 	if (!err && i->plan.registers)
 		err = fb_handoff_register(i, t);

@@ -236,9 +236,13 @@ static void describe_beside(struct fb_handoff_instance *i, struct fb_traits *tra
 {
 	const struct fb_group *w = i->state->machine.world;
 	double layers = i->beside ? (double)fb_kv_beside_layers(i->beside) : 0;
+	int is_short = i->beside && fb_kv_beside_short(i->beside);
 
 	MPI_Allreduce(&layers, &i->value[FB_HANDOFF_BESIDE_LAYERS], 1, MPI_DOUBLE, MPI_SUM,
 		      w->comm);
+	MPI_Allreduce(MPI_IN_PLACE, &is_short, 1, MPI_INT, MPI_MAX, w->comm);
+	if (is_short)
+		fb_traits_flag(traits, "computing-short");
 	if (!i->engine->device && (w->oversubscribed || 2 * w->local_ranks > w->cpus))
 		fb_traits_flag(traits, "crowded");
 }

@@ -24,7 +24,8 @@ void fb_kv_beside_close(struct fb_kv_beside *beside);
 
 /*
  * Local, before a transfer whose like took `seconds` at least, 0: not known. From now on there is
- * computing for twice as long, or less where that is too many layers (fb_kv_beside_short). What was there before has ended. 0 or an error (printed).
+ * computing for twice as long, or less where that is too many layers (fb_kv_beside_short). What was
+ * there before has ended. 0 or an error (printed).
  */
 int fb_kv_beside_begin(struct fb_kv_beside *beside, double seconds);
 /* The faster one of the transfers so far (0: none) and of one that took `seconds`. */

@@ -26,18 +26,18 @@ go() {
 	dir=$(find results -mindepth 1 -maxdepth 1 -name '2*' | sort | tail -n 1)
 }
 
-programs=$(grep -vcE '^(#|\*|$)' scripts/studies/quick.study)
+listed=$(grep -vcE '^(#|\*|$)' scripts/studies/quick.study)
 
 go "--bytes=8,4K $small" make -s run
 expect "exit code" "$rc" 0
 [ "$rc" -eq 0 ] || cat "$FB_TMP/err"
-expect "result files" "$(find "$dir" -name '*.csv' ! -name environment.csv | wc -l)" "$programs"
-expect "programs in all" "$programs" 11
+expect "result files" "$(find "$dir" -name '*.csv' ! -name environment.csv | wc -l)" "$listed"
+expect "programs in all" "$listed" 11
 build/"$MPI"/bin/csvcheck "$dir"/*.csv >"$FB_TMP/check" || fail "$(cat "$FB_TMP/check")"
-holds "$FB_TMP/out" "^quick: [0-9]+ rows of $programs programs on 2 ranks, to $dir"
-holds "$FB_TMP/out" "^quick: counting the rows of $programs programs\$"
+holds "$FB_TMP/out" "^quick: [0-9]+ rows of $listed programs on 2 ranks, to $dir"
+holds "$FB_TMP/out" "^quick: counting the rows of $listed programs\$"
 progress='^\[ *[0-9]+/11\] [a-z_]+ +[0-9]+ rows in .* gone, about .* left$'
-expect "lines of progress" "$(grep -cE "$progress" "$FB_TMP/out")" "$programs"
+expect "lines of progress" "$(grep -cE "$progress" "$FB_TMP/out")" "$listed"
 holds "$FB_TMP/out" "^results: $dir$"
 [ -s "$dir/environment.csv" ] || fail "no environment.csv"
 # Where there is no terminal, progress is a line now and then; what else a program says passes.
@@ -48,15 +48,15 @@ for every in 0 1000; do
 		say_every=$every
 		show() { echo "row $1 of $2"; }
 		printf '%s\n' 'p: 1 of 4, 3s gone, about 9s left' 'a remark' | watch p show
-	) >"$FB_TMP/out" 2>"$FB_TMP/err"
-	expect "progress each $every s" "$(cat "$FB_TMP/out")" \
+	) >"$FB_TMP/watched" 2>"$FB_TMP/rest"
+	expect "progress each $every s" "$(cat "$FB_TMP/watched")" \
 		"$([ $every -gt 0 ] || echo "row 1 of 4")"
-	expect "the rest" "$(cat "$FB_TMP/err")" "a remark"
+	expect "the rest" "$(cat "$FB_TMP/rest")" "a remark"
 done
 verdict make_run
 
 if [ -x "build/$MPI/bin/summary" ]; then
-	expect "tables" "$(grep -c 'best of own' "$dir/summary.txt")" "$programs"
+	expect "tables" "$(grep -c 'best of own' "$dir/summary.txt")" "$listed"
 	expect "barriers' rows" "$(grep -cE '^ +0  (dissemination|tree) ' "$dir/summary.txt")" 1
 	# Two sizes of ten programs; own ones are better or worse, but there.
 	expect "rows of the tables" "$(grep -cE '^ +(8|4K)  [a-z_]+ (ll|ll128|simple|direct) ' \
@@ -66,8 +66,8 @@ if [ -x "build/$MPI/bin/summary" ]; then
 fi
 if [ -x "build/$MPI/bin/summary" ] && fb_have gnuplot; then
 	# Three figures of each, of the barrier two.
-	expect "SVGs" "$(find "$dir" -name '*.svg' -size +1k | wc -l)" $((3 * programs - 1))
-	expect "PNGs" "$(find "$dir" -name '*.png' -size +1k | wc -l)" $((3 * programs - 1))
+	expect "SVGs" "$(find "$dir" -name '*.svg' -size +1k | wc -l)" $((3 * listed - 1))
+	expect "PNGs" "$(find "$dir" -name '*.png' -size +1k | wc -l)" $((3 * listed - 1))
 	holds "$FB_TMP/out" "^plots: .*$dir"
 	expect "stderr" "$(grep -v 'reading the clock' "$FB_TMP/err")" ''
 	verdict make_run_plots

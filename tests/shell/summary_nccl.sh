@@ -33,6 +33,11 @@ row variant=channels=2 path="$ran ring ll via P2P/CUMEM" channels=2
 row variant=channels=2 bytes=16 path="$ran ring ll via P2P/CUMEM" channels=8
 row variant=env.NCCL_P2P_DISABLE=1 path="$ran ring ll via P2P/CUMEM"
 row variant=env.NCCL_P2P_DISABLE=1 bytes=16 path="$ran ring ll via SHM/direct"
+# NCCL names all ways between two ranks of a ring; any of them may be the one ruled out.
+row variant=env.NCCL_P2P_DISABLE=1 bytes=32 path="$ran ring ll via SHM/direct, P2P/CUMEM"
+row variant=env.NCCL_IB_DISABLE=1 path="$ran ring ll via P2P/IPC, NET/IB/mlx5_0, network IB"
+row variant=env.NCCL_IB_DISABLE=1 bytes=16 \
+	path="$ran ring ll via P2P/IPC, NET/Socket/0, network Socket, 2 warnings: no NET/IB"
 row variant=env.NCCL_BUFFSIZE=65536 path="$ran ring simple via P2P/CUMEM"
 row variant='env.NCCL_ALGO=Tree' path="$ran ring ll via P2P/CUMEM clusters of 4"
 row variant='env.NCCL_ALGO=ring%3Ballreduce:tree' path="$ran ring ll via P2P/CUMEM"
@@ -40,8 +45,11 @@ row variant='env.NCCL_ALGO=ring%3Ballgather:tree' path="$ran ring ll via P2P/CUM
 row variant='env.NCCL_ALGO=allgather:tree' path="$ran ring ll via P2P/CUMEM"
 row variant='env.NCCL_PROTO=^LL128%3BAllReduce:^Simple,LL' path="$ran ring ll via P2P/CUMEM"
 row variant='env.NCCL_PROTO=^LL128,Simple' path="$ran ring ll via P2P/CUMEM"
+# Kernels of windows have other protocols.
+row variant='env.NCCL_PROTO=Simple' operation=all_gather registration=window \
+	path="$ran symmetric AllGather_LL"
 row variant='env.NCCL_MAX_CTAS=4' path="$ran ring ll clusters of 4 via P2P/CUMEM" channels=8
-row variant='env.NCCL_NET=IB' path="$ran ring ll via NET/Socket/0; network Socket"
+row variant='env.NCCL_NET=IB' path="$ran ring ll via NET/Socket/0, network Socket"
 row variant='env.NCCL_CGA_CLUSTER_SIZE=2' path="$ran ring ll clusters of 4 via P2P/CUMEM"
 row variant='env.NCCL_CUMEM_ENABLE=0' path="$ran ring ll via P2P/IPC"
 row variant='env.NCCL_CUMEM_ENABLE=0' bytes=16 path="$ran ring ll via P2P/CUMEM/read"
@@ -56,14 +64,22 @@ row variant='env.NCCL_SYM_KERNEL=AllReduce_AGxLL_R' path="$ran ring ll via P2P/C
 row variant='env.NCCL_SYM_CTAS=4' registration=window path="$symmetric" channels=3
 row variant='env.NCCL_WIN_ENABLE=0' registration=window path="$symmetric"
 row variant='env.NCCL_WIN_ENABLE=0' registration=window bytes=16 path="$ran ring ll via P2P/CUMEM"
-row variant='env.NCCL_CTA_POLICY=2' registration=window path="$ran copyengine"
+# Copy engines: only these operations have them, and only with windows.
+policy='variant=env.NCCL_CTA_POLICY=2' gathered="${ran/Reduce/Gather}"
+row "$policy" registration=window operation=all_gather path="$gathered copyengine"
+row "$policy" registration=window bytes=16 operation=all_gather path="$gathered ring ll"
+row "$policy" registration=window path="$symmetric"
+row "$policy" operation=all_gather path="$gathered ring ll via P2P/CUMEM"
 row variant=nccl_max_ctas=4 path="$ran ring ll via P2P/CUMEM" channels=4
 row variant=nccl_max_ctas=4 bytes=16 path="$ran ring ll via P2P/CUMEM" channels=5
 row variant='nccl_max_ctas=8;nccl_min_ctas=8' path="$ran ring ll via P2P/CUMEM" channels=7
 row variant='nccl_cluster=2' path="$ran ring ll clusters of 2 via P2P/CUMEM" channels=8
 row variant='nccl_cluster=8' path="$ran ring ll clusters of 4 via P2P/CUMEM" channels=8
 row variant='nccl_cluster=4' path="$ran ring ll via P2P/CUMEM" channels=8
-row variant='nccl_cta_policy=zero' path="$ran symmetric AllGather_STMC" channels=2
+policy=variant=nccl_cta_policy=zero
+row "$policy" registration=window operation=all_gather path="$gathered symmetric AllGather_STMC"
+row "$policy" registration=window path="$symmetric"
+row "$policy" operation=all_gather path="$gathered ring ll via P2P/CUMEM"
 row variant='nccl_cta_policy=efficiency' path="$ran ring ll via P2P/CUMEM" channels=8
 row engine=mpi algorithm=library registration=registered path=MPI
 "$summary" --asked "$FB_TMP/asked.csv" >"$out" || fail "exit code $?"
@@ -77,11 +93,12 @@ line '--nccl-force tree:library' 0 1 0 0
 line '--nccl-force pat:library' 0 0 0 1
 holds "$out" 'pat:library .* pat needs a GPU for each node$'
 line '--nccl-force symk:agxll_r' 1 0 0 0
-line '--registration window' 1 1 7 0
+line '--registration window' 3 1 10 0
 line '--registration window-copy' 1 1 0 0
 line '--registration registered' 0 0 1 0
 line channels=2 1 1 0 0
-line NCCL_P2P_DISABLE=1 1 1 0 0
+line NCCL_P2P_DISABLE=1 1 2 0 0
+line NCCL_IB_DISABLE=1 1 1 0 0
 line NCCL_BUFFSIZE=65536 0 0 1 0
 line NCCL_ALGO=Tree 0 1 0 0
 line 'NCCL_ALGO=ring%3Ballreduce:tree' 0 1 0 0
@@ -89,7 +106,9 @@ line 'NCCL_ALGO=ring%3Ballgather:tree' 1 0 0 0
 line 'NCCL_ALGO=allgather:tree' 0 0 1 0
 line 'NCCL_PROTO=\^LL128%3BAllReduce:\^Simple,LL' 0 1 0 0
 line 'NCCL_PROTO=\^LL128,Simple' 1 0 0 0
+line NCCL_PROTO=Simple 0 0 1 0
 line NCCL_MAX_CTAS=4 0 1 0 0
+line NCCL_NET=IB 0 1 0 0
 line NCCL_CGA_CLUSTER_SIZE=2 0 1 0 0
 line NCCL_CUMEM_ENABLE=0 1 1 0 0
 line NCCL_P2P_LEVEL=LOC 0 1 0 0
@@ -99,16 +118,16 @@ line NCCL_SYM_KERNEL=AllReduce_RSxLD_AGxST 0 1 0 0
 line NCCL_SYM_KERNEL=AllGather_ST 0 0 1 0
 line NCCL_SYM_CTAS=4 0 1 0 0
 line NCCL_WIN_ENABLE=0 1 1 0 0
-line NCCL_CTA_POLICY=2 1 0 0 0
+line NCCL_CTA_POLICY=2 1 1 2 0
 line nccl_max_ctas=4 1 1 0 0
 line nccl_max_ctas=8 1 0 0 0
 line nccl_min_ctas=8 0 1 0 0
 line nccl_cluster=2 1 0 0 0
 line nccl_cluster=8 0 1 0 0
 line nccl_cluster=4 0 0 1 0
-line nccl_cta_policy=zero 0 1 0 0
+line nccl_cta_policy=zero 0 1 2 0
 line nccl_cta_policy=efficiency 0 0 1 0
-expect "findings" "$(grep -c '^FINDING ' "$out")" 20
+expect "findings" "$(grep -c '^FINDING ' "$out")" 24
 holds "$out" '^FINDING [0-9]*: nccl_max_ctas=4 was asked, 5 channels ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: nccl_cluster=8 was asked, clusters of 4 ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows$'

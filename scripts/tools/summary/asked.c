@@ -7,6 +7,7 @@
 #include "scripts/tools/lib/text.h"
 #include "scripts/tools/summary/summary.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ struct table {
 
 /* What the path says, as words. */
 struct ran {
-	char algorithm[32], protocol[32], via[128], network[32];
+	char algorithm[32], protocol[32], via[TEXT_CHARS], network[32];
 	unsigned channels, cluster; /* 0: not told */
 	bool zero_ctas;
 };
@@ -65,8 +66,12 @@ static struct ran parse(const struct fb_result *row)
 			 (int)strcspn(told + 1, " ,"), told + 1);
 	between(path, " clusters of ", " ,", ran.via, sizeof(ran.via));
 	ran.cluster = (unsigned)strtoul(ran.via, NULL, 10);
-	between(path, " via ", ",", ran.via, sizeof(ran.via));
-	between(path, ", network ", ",", ran.network, sizeof(ran.network));
+	between(path, " via ", ";", ran.via, sizeof(ran.via));
+	/* "P2P/CUMEM, NET/IB/mlx5_0, network IB, 2 warnings: ...": names of ways are upper case. */
+	for (char *end = strchr(ran.via, ','); end; end = strchr(end + 1, ','))
+		if (!isupper((unsigned char)end[strspn(end, ", ")]))
+			*end = '\0';
+	between(path, ", network ", ",;", ran.network, sizeof(ran.network));
 	return ran;
 }
 
@@ -152,6 +157,13 @@ static enum outcome as(bool told, bool right)
 	return !told ? UNTOLD : right ? RAN_AS_ASKED : RAN_OTHERWISE;
 }
 
+/* Whether NCCL has a form of the operation for copy engines, which needs windows. */
+static bool may_copy(const struct fb_result *row)
+{
+	return !strncmp(fb_result_text(row, "registration"), "window", 6) &&
+	       listed("all_gather,all_to_all,gather,scatter", fb_result_text(row, "operation"));
+}
+
 /* What becomes of a variable that concerns symmetric windows or copy engines. */
 static enum outcome window_variable(const struct fb_result *row, const char *name,
 				    const char *value, const struct ran *ran, const char **instead)
@@ -168,7 +180,7 @@ static enum outcome window_variable(const struct fb_result *row, const char *nam
 	if (!strcmp(name, "NCCL_WIN_ENABLE"))
 		return as(!number, !symmetric);
 	if (!strcmp(name, "NCCL_CTA_POLICY"))
-		return as(number == 2, !strcmp(ran->algorithm, "copyengine"));
+		return as(number == 2 && may_copy(row), !strcmp(ran->algorithm, "copyengine"));
 	other = kernel && strncmp(value, ran->protocol, (size_t)(kernel - ran->protocol) + 1);
 	return as(symmetric && !other, !strcmp(value, ran->protocol));
 }
@@ -204,7 +216,8 @@ static enum outcome variable(const struct fb_result *row, const char *name, cons
 		return as(*ran->algorithm, number || strncmp(ran->algorithm, "nvls", 4));
 	*instead = ran->protocol;
 	if (!strcmp(name, "NCCL_PROTO"))
-		return as(named && *ran->protocol, named && allows(list, ran->protocol));
+		return as(named && *ran->protocol && strcmp(ran->algorithm, "symmetric"),
+			  named && allows(list, ran->protocol));
 	snprintf(channels, sizeof(channels), "%u channels", ran->channels);
 	*instead = channels;
 	if (!strcmp(name, "NCCL_MAX_CTAS") || !strcmp(name, "NCCL_MAX_NCHANNELS"))
@@ -224,14 +237,14 @@ static enum outcome variable(const struct fb_result *row, const char *name, cons
 }
 
 /* What becomes of a key that says how many CTAs NCCL's kernels may have, or which kind. */
-static enum outcome ctas(const char *key, const char *value, const struct ran *ran,
-			 char instead[TEXT_CHARS])
+static enum outcome ctas(const struct fb_result *row, const char *key, const char *value,
+			 const struct ran *ran, char instead[TEXT_CHARS])
 {
 	unsigned long number = strtoul(value, NULL, 10);
 
 	if (!strcmp(key, "nccl_cta_policy")) {
 		snprintf(instead, TEXT_CHARS, "%s", ran->algorithm);
-		return as(*ran->algorithm && !strcmp(value, "zero"),
+		return as(*ran->algorithm && !strcmp(value, "zero") && may_copy(row),
 			  !strcmp(ran->algorithm, "copyengine"));
 	}
 	if (!strcmp(key, "nccl_cluster")) {
@@ -268,7 +281,7 @@ static void judge_variant(struct table *table, const struct fb_result *row, cons
 		else if (!strcmp(key, "channels") || !strcmp(key, "nccl_cluster") ||
 			 !strcmp(key, "nccl_cta_policy") || !strcmp(key, "nccl_max_ctas") ||
 			 !strcmp(key, "nccl_min_ctas"))
-			outcome = ctas(key, text, ran, told);
+			outcome = ctas(row, key, text, ran, told);
 		else
 			continue;
 		note(table, row, measured ? outcome : NOT_RUN, asked, instead);

@@ -130,18 +130,6 @@ void fb_query_group(struct fb_query_table *table, const size_t *keys, size_t nke
 	*table = g.out;
 }
 
-/* NAN: the row has no time. */
-static double time_of(const struct grouping *g, size_t row)
-{
-	size_t median;
-	double us;
-
-	if (!usable(g, g->table->row[row]) || fb_query_find(g->table, "median_us", &median) ||
-	    !fb_query_number(g->table->row[row][median], &us) || us <= 0)
-		return (double)NAN;
-	return us;
-}
-
 void fb_query_share(struct fb_query_table *table, const size_t *keys, size_t nkeys)
 {
 	struct grouping g = {.table = table, .keys = keys, .nkeys = nkeys};
@@ -149,21 +137,28 @@ void fb_query_share(struct fb_query_table *table, const size_t *keys, size_t nke
 	const char **column = fb_new(n + 1, sizeof(*column));
 	bool *number = fb_new(n + 1, sizeof(*number));
 	const char ***row = fb_new(table->nrows, sizeof(*row));
+	double *us = fb_new(table->nrows + 1, sizeof(*us)); /* NAN: the row has no time */
+	size_t median;
+	bool found = !fb_query_find(table, "median_us", &median);
 
 	(void)fb_query_find(table, "status", &g.status);
+	for (size_t i = 0; i < table->nrows; i++)
+		if (!found || !usable(&g, table->row[i]) ||
+		    !fb_query_number(table->row[i][median], &us[i]) || us[i] <= 0)
+			us[i] = (double)NAN;
 	memcpy(column, table->column, n * sizeof(*column));
 	memcpy(number, table->number, n * sizeof(*number));
 	column[n] = "share";
 	number[n] = true;
 	for (size_t i = 0; i < table->nrows; i++) {
-		double own = time_of(&g, i), best = own;
+		double best = us[i];
 
 		for (size_t k = 0; k < table->nrows; k++)
-			if (same_group(&g, table->row[i], table->row[k]))
-				best = fmin(best, time_of(&g, k));
+			if (us[k] < best && same_group(&g, table->row[i], table->row[k]))
+				best = us[k];
 		row[i] = fb_new(n + 1, sizeof(*row[i]));
 		memcpy(row[i], table->row[i], n * sizeof(*row[i]));
-		row[i][n] = isfinite(own) ? fb_new_text("%.3g", best / own) : "";
+		row[i][n] = isfinite(us[i]) ? fb_new_text("%.3g", best / us[i]) : "";
 	}
 	*table = (struct fb_query_table){.column = column, .number = number, .ncolumns = n + 1,
 					 .row = row, .nrows = table->nrows, .axis = table->axis,

@@ -6,9 +6,11 @@
  *
  * A rank's part has for each peer a zone of what goes out and one of what comes in. Moves of a flow
  * divide the list's pieces. The second one of PUTs and GETs is made of a move for each peer,
- * between moves with all peers: the order of a peer's notices must hold all the same. What a notice
- * promises is looked at the moment that it is seen: behind k notices of a PUT the pieces of the
- * first k moves are there; behind all notices of a GET the owner writes over what was read.
+ * between moves with all peers: the order of a peer's notices must hold all the same. The last one
+ * has two transfers with each peer, with the same notice, and so a peer gets two of it. What a
+ * notice promises is looked at the moment that it is seen: behind k notices of a PUT the pieces of
+ * the first k moves are there, those of the last move behind the last notice; behind all notices of
+ * a GET the owner writes over what was read.
  */
 #ifndef FB_TESTS_MPI_MOVER_FLOW_H
 #define FB_TESTS_MPI_MOVER_FLOW_H
@@ -16,7 +18,8 @@
 #include "common/base/error.h"
 #include "tests/mpi/mover_list.h"
 
-enum { MOVES = 3, SPLIT = 1, ROUNDS = 3, MOST_RANKS = 8, NOTICE_DONE = 1, NOTICE_READY = 2 };
+enum { MOVES = 3, SPLIT = 1, TWOFOLD = MOVES - 1, NOTICES = MOVES + 1, ROUNDS = 3 };
+enum { MOST_RANKS = 8, NOTICE_DONE = 1, NOTICE_READY = 2 };
 
 struct flow {
 	struct fb_mover *mover;
@@ -98,7 +101,7 @@ static inline uint64_t cut(struct flow *f, int peer, bool in, uint32_t k)
 static inline int prepare(struct flow *f, enum fb_move_verb verb, uint32_t k, int only,
 			  const char *form, struct fb_move **move)
 {
-	struct fb_transfer t[MOST_RANKS];
+	struct fb_transfer t[2 * MOST_RANKS];
 	bool in = verb == FB_MOVE_GET || verb == FB_MOVE_RECV;
 	bool two_sided = verb == FB_MOVE_SEND || verb == FB_MOVE_RECV;
 	uint32_t n = 0;
@@ -117,6 +120,13 @@ static inline int prepare(struct flow *f, enum fb_move_verb verb, uint32_t k, in
 			.remote_step = ends ? list->local_step : list->remote_step,
 			.notice = two_sided ? 0 : NOTICE_DONE,
 		};
+		if (k == TWOFOLD && !two_sided) {
+			t[n] = t[n - 1];
+			t[n - 1].pieces /= 2;
+			t[n].piece += t[n - 1].pieces;
+			t[n].pieces -= t[n - 1].pieces;
+			n++;
+		}
 	}
 	return fb_move_prepare(f->mover, t, n, form, move);
 }
@@ -242,15 +252,16 @@ static inline int look_at(struct flow *f, int p)
 	uint64_t count = 0;
 	int err = f->mover->ops->arrived(f->mover, p, NOTICE_DONE, &count);
 
-	count -= f->done_base[p] + (uint64_t)(f->round * MOVES);
+	count -= f->done_base[p] + (uint64_t)(f->round * NOTICES);
 	if (err || count <= f->seen[p])
 		return err;
 	f->seen[p] = count;
 	if (f->verb == FB_MOVE_PUT)
-		check_zone(f, p, (uint32_t)count);
-	else if (count == MOVES)
+		check_zone(f, p, count == NOTICES ? MOVES : count < TWOFOLD ? (uint32_t)count
+									    : TWOFOLD);
+	else if (count == NOTICES)
 		err = memory(f)->set(zone(f, p, false), SCRIBBLE, ZONE);
-	f->checked[p] = count == MOVES;
+	f->checked[p] = count == NOTICES;
 	return err;
 }
 

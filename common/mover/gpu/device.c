@@ -273,10 +273,17 @@ static int launch(const struct fb_gpu_launch *l, struct fb_gpu_mover *m,
 	struct fb_move_launch kernel = l->kernel;
 	void *args[] = {&kernel};
 
+	/*
+	 * Ways that give a peer the same notice post the same value: threads store it in any order,
+	 * behind all ways of their block.
+	 */
+	for (uint32_t w = 0; w < kernel.ways; w++)
+		if (l->transfer[w]->notice)
+			++m->mover.counts[l->transfer[w]->peer][l->transfer[w]->notice];
 	for (uint32_t w = 0; w < kernel.ways; w++)
 		if (l->transfer[w]->notice)
 			kernel.way[w].post_value =
-				++m->mover.counts[l->transfer[w]->peer][l->transfer[w]->notice];
+				m->mover.counts[l->transfer[w]->peer][l->transfer[w]->notice];
 	for (; wait && kernel.waits < (uint32_t)n; kernel.waits++)
 		kernel.wait[kernel.waits] = (struct fb_move_wait){
 			fb_move_counters(&m->flags, group->rank, wait[kernel.waits].from,

@@ -165,14 +165,19 @@ static void carry_move(struct fb_gpu_mover *m, const struct nvshmem_move *n, voi
 
 	for (uint32_t i = 0; i < move->transfers; i++)
 		carry(m, &move->transfer[i], n->signals, stream);
-	if (!n->signals)
-		m->nvshmem->quiet_on_stream(stream);
-	for (uint32_t i = 0; i < move->transfers && !n->signals; i++) {
+	if (n->signals)
+		return;
+	m->nvshmem->quiet_on_stream(stream);
+	/* Signals are unordered, so those of the same notice of a peer set the same value. */
+	for (uint32_t i = 0; i < move->transfers; i++)
+		if (move->transfer[i].notice)
+			++m->mover.counts[move->transfer[i].peer][move->transfer[i].notice];
+	for (uint32_t i = 0; i < move->transfers; i++) {
 		const struct fb_transfer *t = &move->transfer[i];
 
 		if (t->notice)
 			m->nvshmem->signal_op_on_stream(word_of(m, group->rank, t->notice),
-							++m->mover.counts[t->peer][t->notice],
+							m->mover.counts[t->peer][t->notice],
 							FB_NVSHMEM_SIGNAL_SET,
 							group->world_rank_of[t->peer], stream);
 	}

@@ -40,41 +40,56 @@ int fb_handoff_open(struct fb_run *run, void **result)
 	return err;
 }
 
-/* Of pages that pass whole, runs of neighbours are about as long as the tables have them. */
-static double page_run(const struct fb_kv_shape *s, bool apart)
+/* The plan of a list. A fan's requests are of one rank and for one. */
+static struct fb_kv_plan plan_of(const struct fb_handoff_plan *p, int list)
 {
+	struct fb_kv_plan plan = {.shape = p->list[list], .cut = p->cut, .by_layer = p->by_layer,
+				  .chunk_tokens = p->chunk_tokens};
+
+	if (p->operation == FB_HANDOFF_FAN)
+		plan.shape.tp[FB_KV_PREFILL] = plan.shape.tp[FB_KV_DECODE] = 1;
+	return plan;
+}
+
+/*
+ * Of pages that pass whole, runs of neighbours are about as long as the tables have them. Blocks
+ * are neighbours only where both sides have nothing between the regions that pass together.
+ */
+static double page_run(const struct fb_kv_plan *plan, bool apart)
+{
+	const struct fb_kv_shape *s = &plan->shape;
 	double run = s->churn || apart ? 1 : s->page_run ? s->page_run : UINT32_MAX;
+	uint32_t span = fb_kv_span(plan);
 
-
-	if (!fb_kv_whole_pages(s))
+	if (!fb_kv_whole_pages(s) || fb_kv_grouped(s, FB_KV_PREFILL) != span ||
+	    fb_kv_grouped(s, FB_KV_DECODE) != span)
 		return 1;
 	return run < fb_kv_blocks(s) ? run : fb_kv_blocks(s);
 }
 
-static double pieces_of(const struct fb_handoff_plan *p, const struct fb_kv_shape *s)
+static double pieces_of(const struct fb_handoff_plan *p, int list)
 {
-	const struct fb_kv_plan plan = {.shape = *s, .cut = p->cut, .by_layer = p->by_layer,
-					.chunk_tokens = p->chunk_tokens};
+	const struct fb_kv_plan plan = plan_of(p, list);
 
-	return fb_kv_about_pieces(&plan) / page_run(s, p->apart);
+	return fb_kv_about_pieces(&plan) / page_run(&plan, p->apart);
 }
 
-/* Moves of a pair. A fan's requests are of one rank and for one. */
+/* Moves of a pair. */
 static double moves_of(const struct fb_handoff_plan *p)
 {
-	const uint32_t *tp = p->shape.tp;
-	uint32_t ranks = p->operation == FB_HANDOFF_FAN ? 1 : tp[0] > tp[1] ? tp[0] : tp[1];
 	double moves = 0;
 
 	for (int l = 0; l < p->lists; l++) {
-		const struct fb_kv_shape *s = &p->list[l];
+		const struct fb_kv_plan plan = plan_of(p, l);
+		const struct fb_kv_shape *s = &plan.shape;
 		double blocks = fb_kv_blocks(s);
+		uint32_t ranks = s->tp[0] > s->tp[1] ? s->tp[0] : s->tp[1];
 		uint32_t heads = s->kv_heads > ranks ? s->kv_heads / ranks : 1;
 
 		moves += (p->by_layer ? s->layers : 1) *
 			 (p->cut == FB_KV_CUT_NONE    ? 1
 			  : p->cut == FB_KV_CUT_RUN
-				  ? fb_kv_about_runs(s) / page_run(s, p->apart)
+				  ? fb_kv_about_runs(s) / page_run(&plan, p->apart)
 			  : p->cut == FB_KV_CUT_HEAD  ? blocks * heads
 			  : p->cut == FB_KV_CUT_CHUNK ? ceil((double)s->tokens / p->chunk_tokens)
 						      : blocks);
@@ -92,7 +107,7 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 	if (p.operation != FB_HANDOFF_FIT) {
 		need.bytes = (double)fb_handoff_bytes(&p);
 		for (int l = 0; l < p.lists; l++)
-			need.pieces += pieces_of(&p, &p.list[l]);
+			need.pieces += pieces_of(&p, l);
 		need.bytes = (double)fb_kv_wire_bytes(p.wire, (uint64_t)need.bytes);
 		if (p.wire)
 			need.pieces = moves_of(&p);

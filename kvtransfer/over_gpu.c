@@ -31,7 +31,7 @@ bool fb_kv_carrier_can(const struct fb_mover_ops *mover, const struct fb_kv_shap
 	if (mover->forms && runs > most_copies && mode == FB_KV_BATCH)
 		snprintf(reason, FB_REASON_CHARS, "about %.2g copies in a call of a rank, more "
 			 "than %.0g", runs, most_copies);
-	else if (mode == FB_KV_STRIDED &&
+	else if (mode == FB_KV_STRIDED && fb_kv_regions(s) > span &&
 		 (fb_kv_region_at(s, FB_KV_PREFILL, span) > INT32_MAX ||
 		  fb_kv_region_at(s, FB_KV_DECODE, span) > INT32_MAX))
 		snprintf(reason, FB_REASON_CHARS, "a region of more than 2 GiB");

@@ -320,6 +320,8 @@ static uint64_t move_cache(struct fb_serve_plan *p, uint32_t input, uint32_t hel
 	struct fb_transfer t[FB_SERVE_LISTS] = {{.verb = FB_MOVE_PUT}};
 	struct fb_piece piece[2 * POOL] = {{.bytes = 0}}, *next = piece;
 	uint64_t bytes = fb_serve_pieces(p, l, piece, t), moved = 0, wrong;
+	const struct fb_transfer *shifted =
+		mistake > FB_SERVE_LISTS ? &t[mistake - FB_SERVE_LISTS - 1] : NULL;
 
 	CHECK(p->bytes <= MOST_BYTES);
 	for (size_t i = 0; i < MOST_BYTES; i++)
@@ -328,7 +330,7 @@ static uint64_t move_cache(struct fb_serve_plan *p, uint32_t input, uint32_t hel
 	for (int k = 0; k < p->lists; k++) {
 		CHECK_INT(t[k].notice, FB_SERVE_NOTICE);
 		moved += fb_transfer_bytes(&t[k]);
-		if (mistake == k + 1 + FB_SERVE_LISTS)
+		if (&t[k] == shifted)
 			next->remote += p->list[k].page_bytes;
 		next += t[k].pieces;
 		t[k].pieces -= mistake == k + 1;
@@ -365,7 +367,7 @@ static void test_layers_of_lists(void)
 {
 	for (size_t m = 0; m < sizeof(caches) / sizeof(caches[0]); m++) {
 		struct fb_kv_shape list[FB_KV_LISTS], asked = fb_kv_model_shape(&caches[m], 2);
-		int lists, next[2] = {0, 0};
+		int lists, next[FB_KV_LISTS] = {0};
 
 		asked.tokens = 20;
 		asked.block_tokens = TOKENS;

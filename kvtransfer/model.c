@@ -55,12 +55,13 @@ static uint64_t region_bytes(const struct fb_kv_model *m, uint32_t element_bytes
 	return m->entry_bytes ? m->entry_bytes : m->kv_heads * row;
 }
 
-uint64_t fb_kv_model_bytes(const struct fb_kv_model *m, uint32_t element_bytes, uint64_t tokens)
+uint64_t fb_kv_model_bytes(const struct fb_kv_model *m, uint32_t element_bytes, uint32_t tokens,
+			   uint32_t block_tokens)
 {
-	uint64_t kept = m->window && m->window < tokens ? m->window : tokens;
+	uint64_t kept = tokens - fb_kv_model_first_block(m, tokens, block_tokens) * block_tokens;
 
 	return (m->parts * region_bytes(m, element_bytes) + m->index_bytes) *
-	       ((m->layers - m->windowed) * tokens + m->windowed * kept);
+	       ((uint64_t)(m->layers - m->windowed) * tokens + m->windowed * kept);
 }
 
 struct fb_kv_shape fb_kv_model_shape(const struct fb_kv_model *m, uint32_t element_bytes)

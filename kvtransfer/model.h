@@ -29,9 +29,9 @@ extern const struct fb_kv_model fb_kv_models[];
 /* NULL: there is no such model. */
 const struct fb_kv_model *fb_kv_model_find(const char *name);
 
-/* Bytes of a request's cache: layers with a window keep its last tokens only. */
+/* Bytes of a request's cache: layers with a window keep the blocks of its last tokens only. */
 uint64_t fb_kv_model_bytes(const struct fb_kv_model *model, uint32_t element_bytes,
-			   uint64_t tokens);
+			   uint32_t tokens, uint32_t block_tokens);
 
 /* Its cache on one rank of each side; tokens, block_tokens and page_run are the caller's. */
 struct fb_kv_shape fb_kv_model_shape(const struct fb_kv_model *model, uint32_t element_bytes);

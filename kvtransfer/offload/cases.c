@@ -184,7 +184,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	j = fb_tier_job_of(c);
 	c->bytes = j.crossover ? fb_kv_bytes(&j.shape)
 			       : fb_kv_model_bytes(j.model, j.shape.element_bytes,
-						   j.shape.tokens);
+						   j.shape.tokens, j.shape.block_tokens);
 	c->memory = fb_mover_memory(e->ops, at->state->machine.settings, e->ops->device);
 	c->transport = e->ops->transport;
 	c->launch = "blocking";

@@ -155,13 +155,14 @@ if ! in_set serve_fake_gpu; then
 elif [ -x "$fake" ]; then
 	bin=$fake
 	export FB_FAKE_GPU_WORKS=right
-	requests=4 go 3 --engine copy,cuda,auto,none --memory device --rate 100
+	requests=4 go 3 --engine copy,cuda,auto,none --memory device --rate 100 \
+		--model tiny,tiny-window,deepseek-v4-like
 	expect "exit code on emulated GPUs" "$rc" 0
-	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 4
+	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 12
 	expect "auto on GPUs" \
-		"$(rows ',auto,disaggregated,.*cuda, no path table: kernels, push')" 1
+		"$(rows ',auto,disaggregated,.*cuda, no path table: kernels, push')" 3
 	# The row's rank routes; what carried the caches is said by a rank that sends.
-	expect "path of caches" "$(rows ',copy,disaggregated,.*copy engine, [^,]*, push')" 1
+	expect "path of caches" "$(rows ',copy,disaggregated,.*copy engine, [^,]*, push')" 3
 	unset FB_FAKE_GPU_WORKS
 	verdict serve_fake_gpu
 else

@@ -114,9 +114,7 @@ void fb_query_group(struct fb_query_table *table, const size_t *keys, size_t nke
 
 	make_columns(&g);
 	*left_out = 0;
-	for (size_t i = 0; i < table->ncolumns; i++)
-		if (!strcmp(table->column[i], "status"))
-			g.status = i;
+	(void)fb_query_find(table, "status", &g.status);
 	for (size_t k = nkeys; k-- > 0;)
 		fb_query_sort(table, keys[k], false);
 	for (size_t i = 0; i < table->nrows; i += n) {
@@ -139,9 +137,9 @@ void fb_query_share(struct fb_query_table *table, const size_t *keys, size_t nke
 	const char ***row = fb_new(table->nrows, sizeof(*row));
 	double *us = fb_new(table->nrows + 1, sizeof(*us)); /* NAN: the row has no time */
 	size_t median;
-	bool found = !fb_query_find(table, "median_us", &median);
+	bool found = !fb_query_find(table, "median_us", &median) &&
+		     !fb_query_find(table, "status", &g.status);
 
-	(void)fb_query_find(table, "status", &g.status);
 	for (size_t i = 0; i < table->nrows; i++)
 		if (!found || !usable(&g, table->row[i]) ||
 		    !fb_query_number(table->row[i][median], &us[i]) || us[i] <= 0)

@@ -374,22 +374,19 @@ void fb_summary_asked(const struct fb_report *report)
 	for (size_t i = 0; i < table.count; i++) {
 		const struct line *l = &table.line[i];
 
-		if (*l->ran)
-			continue;
-		fprintf(report->out, "%-40s %8zu %9zu %6zu %7zu%s%s\n", l->asked,
-			l->count[RAN_AS_ASKED], l->count[RAN_OTHERWISE], l->count[UNTOLD],
-			l->count[NOT_RUN], *l->example ? "  " : "", l->example);
+		if (!*l->ran)
+			fprintf(report->out, "%-40s %8zu %9zu %6zu %7zu%s%s\n", l->asked,
+				l->count[RAN_AS_ASKED], l->count[RAN_OTHERWISE], l->count[UNTOLD],
+				l->count[NOT_RUN], *l->example ? "  " : "", l->example);
 	}
+	fputc('\n', report->out);
 	for (size_t i = 0; i < table.count; i++) {
 		const struct line *l = &table.line[i];
 
-		if (!*l->ran)
-			continue;
-		fprintf(report->out, "%sFINDING %zu: %s was asked, %s ran, in %zu rows\n",
-			findings ? "" : "\n", findings + 1, l->asked, l->ran,
-			l->count[RAN_OTHERWISE]);
-		findings++;
+		if (*l->ran)
+			fprintf(report->out, "FINDING %zu: %s was asked, %s ran, in %zu rows\n",
+				++findings, l->asked, l->ran, l->count[RAN_OTHERWISE]);
 	}
 	if (!findings)
-		fprintf(report->out, "\nall that ran is what was asked, as far as NCCL tells\n");
+		fprintf(report->out, "all that ran is what was asked, as far as NCCL tells\n");
 }

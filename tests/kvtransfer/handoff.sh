@@ -196,14 +196,16 @@ expect "exit code of messages that meet" "$rc" 0
 expect "rows of messages that meet" "$(rows ',mpi,send,.*,(ok|few),')" 576
 verdict handoff_wire
 
-# 38 blocks of tiny, in order at both ends: one piece for each of 8 regions, or one for each page.
+# 38 blocks of tiny, in order at both ends: one piece, or one for each page, for each of 8 regions,
+# of 4 layers whose K and V are neighbours, or of all.
 go 2 --engine shm,cma,tcp,file,mpi_window,mpi --algorithm all --layout all --page-run 0 \
 	--tokens 608 --coalesce all --grain request,run
 expect "exit code of pages apart" "$rc" 0
 expect "wrong rows of pages apart" "$(rows ',(wrong|fault|skipped),')" 0
 paste -d' ' <(column variant) <(column moves) <(column pieces) | awk '
 	{ apart = /coalesce=no/; pages = apart ? 38 : 1 }
-	{ n[apart]++; bad += $3 != 8 * pages || $2 != (/grain=run/ ? pages : 1) }
+	{ regions = /layout=paired/ ? 4 : /layout=block-first/ ? 1 : 8 }
+	{ n[apart]++; bad += $3 != regions * pages || $2 != (/grain=run/ ? pages : 1) }
 	END { exit bad || n[0] < 24 || n[0] != n[1] }' || fail "pieces: $(column pieces | sort -u)"
 verdict handoff_coalesce
 

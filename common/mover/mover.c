@@ -123,11 +123,17 @@ int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers,
 	const struct fb_move given = {mover, transfers, n};
 	int err = FB_OK;
 
+	*move = NULL;
 	if (fb_mover_form(mover->ops, form) < 0)
 		return fb_error(FB_EINPUT, "mover %s has no form %s", mover->ops->name, form);
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = check(mover, &transfers[i]);
-	return err ? err : mover->ops->prepare(mover, &given, form, move);
+	if (!err)
+		err = mover->ops->prepare(mover, &given, form, move);
+	/* A mover that fails has released what it made. */
+	if (err)
+		*move = NULL;
+	return err;
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -146,12 +152,25 @@ static int again(struct fb_mover *mover, struct fb_spin *spin, bool *idle)
 	return FB_OK;
 }
 
+static int say(struct fb_mover *mover, const char *doing)
+{
+	mover->said = *doing != '\0';
+	return fb_alive(mover->session, doing);
+}
+
+/* A wait has ended well: what it said must not be taken for what the rank does next. */
+static void unsay(struct fb_mover *mover)
+{
+	if (mover->said)
+		(void)say(mover, "");
+}
+
 int fb_mover_again(struct fb_mover *mover, struct fb_spin *spin, const char *doing)
 {
 	bool idle = false;
 	int err = again(mover, spin, &idle);
 
-	return err || !idle ? err : fb_alive(mover->session, doing);
+	return err || !idle ? err : say(mover, doing);
 }
 
 int fb_mover_again_for(struct fb_mover *mover, struct fb_spin *spin, const struct fb_wait *wait,
@@ -166,7 +185,7 @@ int fb_mover_again_for(struct fb_mover *mover, struct fb_spin *spin, const struc
 	snprintf(doing, sizeof(doing), "waiting for notice %d of rank %d: %llu of %llu came",
 		 wait->notice, wait->from, (unsigned long long)have,
 		 (unsigned long long)wait->count);
-	return fb_alive(mover->session, doing);
+	return say(mover, doing);
 }
 
 int fb_move_wait(struct fb_move *move)
@@ -179,6 +198,8 @@ int fb_move_wait(struct fb_move *move)
 	while (!(err = mover->ops->test(move, &done)) && !done)
 		if ((err = fb_mover_again(mover, &spin, "waiting for a transfer")))
 			break;
+	if (!err)
+		unsay(mover);
 	return err;
 }
 
@@ -192,6 +213,8 @@ int fb_mover_await(struct fb_mover *mover, int from, int notice, uint64_t count)
 	while (!(err = mover->ops->arrived(mover, from, notice, &have)) && have < count)
 		if ((err = fb_mover_again_for(mover, &spin, &wait, have)))
 			break;
+	if (!err)
+		unsay(mover);
 	return err;
 }
 

@@ -84,6 +84,7 @@ struct fb_transfer {
 struct fb_mover {
 	const struct fb_mover_ops *ops;
 	enum fb_rdma_wait wait; /* how fb_mover_again() waits; of movers with ops->rest */
+	bool said;              /* the watchdog has been told of a wait that goes on */
 	const struct fb_session *session;
 	const struct fb_group *group;
 	uint64_t (*counts)[FB_NOTICES + 1]; /* [nranks]: notices given to each, of all moves */
@@ -209,7 +210,8 @@ int fb_mover_form(const struct fb_mover_ops *ops, const char *form);
 
 /*
  * Local: checks the transfers and has the mover prepare them; the list is copied, what it points to
- * is not. 0; FB_EINPUT (printed: the piece, and what bounds it); or as ops->prepare.
+ * is not. 0; FB_EINPUT (printed: the piece, and what bounds it); or as ops->prepare. After an error
+ * *move is NULL.
  */
 int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers, uint32_t n,
 		    const char *form, struct fb_move **move);

@@ -141,6 +141,7 @@ static void test_refused(struct bench *b)
 	struct fb_move *move = NULL;
 
 	CHECK_INT(fb_move_prepare(b->mover, &t, 1, "direct", &move), FB_EUNSUPPORTED);
+	CHECK(!move);
 	piece = (struct fb_piece){b->segment.part_bytes, 0, 1};
 	CHECK_INT(fb_move_prepare(b->mover, &t, 1, NULL, &move), FB_EINPUT);
 	piece = (struct fb_piece){0, b->segment.part_bytes, 1};

@@ -27,17 +27,27 @@ void fb_private_touch(char *memory, size_t bytes, size_t page)
 		at[i] = 0;
 }
 
-/* Maps so many bytes, of a file that has no name where they are a file's. */
+/*
+ * Maps so many bytes, of a file that has no name where they are a file's. MAP_FAILED: errno has the
+ * reason.
+ */
 static char *map(enum fb_pages kind, size_t bytes)
 {
-	int file = kind == FB_PAGES_FILE ? fb_temporary_file(NULL) : -1, flags;
+	int file = kind == FB_PAGES_FILE ? fb_temporary_file(NULL) : -1, flags, err;
 	char *mapping = MAP_FAILED;
 
+	if (kind == FB_PAGES_FILE && file < 0)
+		return MAP_FAILED;
 	flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | huge_flags[kind] : MAP_SHARED;
-	if (kind != FB_PAGES_FILE || (file >= 0 && !posix_fallocate(file, 0, (off_t)bytes)))
+	/* It returns its error, and leaves errno alone. */
+	err = file < 0 ? 0 : posix_fallocate(file, 0, (off_t)bytes);
+	if (!err)
 		mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
+	if (mapping == MAP_FAILED && !err)
+		err = errno;
 	if (file >= 0)
 		close(file);
+	errno = err;
 	return mapping;
 }
 
@@ -49,7 +59,7 @@ int fb_private_get(struct fb_private *p, enum fb_pages kind, size_t asked, int n
 	char *mapping = map(kind, bytes + (thp ? page : 0));
 
 	if (mapping == MAP_FAILED)
-		return fb_error(FB_ENOMEM, "mmap of %zu bytes: %s", bytes, strerror(errno));
+		return fb_error(FB_ENOMEM, "memory of %zu bytes: %s", bytes, strerror(errno));
 	*p = (struct fb_private){mapping, mapping, bytes + (thp ? page : 0)};
 	if (thp) {
 		p->memory += page - (uintptr_t)mapping % page;

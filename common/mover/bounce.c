@@ -5,10 +5,10 @@
  * disk, the GPU fills the next one. As with mover store (store.h) the `remote` places are places
  * in the file, and forms are that mover's.
  *
- * A move is cut into chunks of at most a slot. Chunk k has slot k modulo SLOTS, so that both of its
- * moves are made when the move is prepared. The copy is a GET in both directions, because a GET is
- * done when its bytes are in place, while a PUT would need a notice. Chunks begin in order, so a
- * slot that is not free yet holds back those behind.
+ * A move is cut into chunks of at most a slot. Slots are given to chunks in turn when the move is
+ * prepared, because both of a chunk's moves are made then. The copy is a GET in both directions,
+ * because a GET is done when its bytes are in place, while a PUT would need a notice. Chunks begin
+ * in order, so a slot that is not free yet holds back those behind.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct gpu_move {
 	struct fb_move move;
 	struct chunk *chunk;    /* [chunks] */
 	struct fb_piece *piece; /* of all chunks' moves */
-	uint64_t chunks, begun, ended;
+	uint64_t chunks, begun, ended, first_slot;
 	bool listed;
 	struct gpu_move *next; /* under way, in the order of posting */
 };
@@ -43,6 +43,7 @@ struct gpu_store {
 	struct fb_region *copied, *stored; /* the slots, as the two know them */
 	struct chunk *slot[SLOTS];         /* what has it; NULL: it is free */
 	struct gpu_move *first, *last;
+	uint64_t next_slot; /* of the next move that is prepared, modulo SLOTS */
 	uint64_t arrived[FB_NOTICES + 1];
 	int err; /* of a chunk that failed (printed) */
 };
@@ -64,8 +65,8 @@ static void close_mover(struct fb_mover *mover)
 	struct gpu_store *g = (struct gpu_store *)mover;
 
 	MPI_Barrier(mover->group->comm);
-	if (g->stored)
-		fb_region_remove(g->stored);
+	if (g->store && g->stored)
+		g->store->ops->remove(g->stored);
 	if (g->copied)
 		fb_region_remove(g->copied);
 	fb_segment_close(&g->slots);
@@ -86,8 +87,7 @@ static int open_slots(struct gpu_store *g, char why[FB_REASON_CHARS])
 	err = fb_gpu_segment_open(&g->slots, gpu, FB_GPU_PINNED, (size_t)SLOTS * SLOT);
 	if (!err)
 		err = fb_region_add(g->copy, &g->slots, &g->copied);
-	/* Without a file, for which mover store would have no use. */
-	return err ? err : fb_region_add(g->store, &g->slots, &g->stored);
+	return err ? err : fb_store_add_memory(g->store, &g->slots, &g->stored);
 }
 
 static int open_mover(struct fb_mover **mover, const struct fb_session *session,
@@ -200,7 +200,7 @@ static int cut(struct gpu_move *m, const struct fb_transfer *t, const char *form
 	int err = FB_OK;
 
 	do {
-		uint64_t at = m->chunks % SLOTS * SLOT + used;
+		uint64_t at = (m->first_slot + m->chunks) % SLOTS * SLOT + used;
 
 		bytes = fb_walk_next(&walk, SLOT - used, &a, &b);
 		if (bytes) {
@@ -240,6 +240,8 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 		chunks += slots;
 		pieces += t->pieces * (t->repeats ? t->repeats : 1) + slots;
 	}
+	m->first_slot = ((struct gpu_store *)mover)->next_slot;
+	((struct gpu_store *)mover)->next_slot += chunks;
 	m->chunk = calloc(chunks + 1, sizeof(*m->chunk));
 	copied = m->piece = calloc(2 * pieces + 1, sizeof(*m->piece));
 	stored = copied ? copied + pieces : NULL;
@@ -292,16 +294,16 @@ static void end_moves(struct gpu_store *g)
 static int begin_next(struct gpu_store *g, bool *begun)
 {
 	struct gpu_move *m = g->first;
-	struct chunk *c;
+	struct chunk *c, **slot;
 
 	while (m && m->begun == m->chunks)
 		m = m->next;
-	*begun = m && !g->slot[m->begun % SLOTS];
+	slot = m ? &g->slot[(m->first_slot + m->begun) % SLOTS] : NULL;
+	*begun = slot && !*slot;
 	if (!*begun)
 		return FB_OK;
-	c = &m->chunk[m->begun];
+	*slot = c = &m->chunk[m->begun++];
 	c->at = 0;
-	g->slot[m->begun++ % SLOTS] = c;
 	return c->stage[0]->mover->ops->post(c->stage[0]);
 }
 
@@ -329,6 +331,9 @@ static int post(struct fb_move *move)
 	struct gpu_store *g = (struct gpu_store *)move->mover;
 	struct gpu_move *m = (struct gpu_move *)move;
 
+	/* A list with a failed move is left alone, which may have been released since. */
+	if (g->err)
+		return g->err;
 	m->begun = m->ended = 0;
 	m->next = NULL;
 	m->listed = true;
@@ -342,8 +347,7 @@ static int post(struct fb_move *move)
 
 static int test(struct fb_move *move, bool *done)
 {
-	struct gpu_store *g = (struct gpu_store *)move->mover;
-	int err = progress(g);
+	int err = progress((struct gpu_store *)move->mover);
 
 	*done = !((const struct gpu_move *)move)->listed;
 	return err;
@@ -362,15 +366,16 @@ static void describe(struct fb_move *move, struct fb_traits *traits)
 {
 	const struct gpu_store *g = (const struct gpu_store *)move->mover;
 	const struct gpu_move *m = (const struct gpu_move *)move;
-	bool out = m->move.transfers && m->move.transfer[0].verb == FB_MOVE_PUT;
-	char by[sizeof(traits->path)] = "";
+	char by[140] = "";
 
 	if (m->chunks) {
-		g->store->ops->describe(m->chunk[0].stage[out], traits);
-		memcpy(by, traits->path, sizeof(by));
+		struct fb_move *const *stage = m->chunk[0].stage;
+
+		g->store->ops->describe(stage[stage[1]->mover == g->store], traits);
+		snprintf(by, sizeof(by), ", each by %.120s", traits->path);
 	}
 	snprintf(traits->path, sizeof(traits->path), "copy engine, %llu chunks through %d pinned "
-		 "slots, each by %.120s", (unsigned long long)m->chunks, (int)SLOTS, by);
+		 "slots%s", (unsigned long long)m->chunks, (int)SLOTS, by);
 }
 
 const struct fb_mover_ops fb_mover_store_gpu = {

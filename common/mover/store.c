@@ -206,6 +206,20 @@ static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 	return fb_region_new(mover, segment, sizeof(struct fb_store_region), open_region, region);
 }
 
+static int no_file(struct fb_region *region)
+{
+	struct fb_store_region *r = (struct fb_store_region *)region;
+
+	r->fd[0] = r->fd[1] = -1;
+	return FB_OK;
+}
+
+int fb_store_add_memory(struct fb_mover *mover, const struct fb_segment *segment,
+			struct fb_region **region)
+{
+	return fb_region_new(mover, segment, sizeof(struct fb_store_region), no_file, region);
+}
+
 /* --- preparing -------------------------------------------------------------------------------- */
 
 static void free_move(struct fb_move *move)

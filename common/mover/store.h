@@ -59,6 +59,10 @@ int fb_store_reserve(int fd, size_t bytes);
 /* Local: 0, or FB_EINPUT (printed) where a transfer is with another rank than this one. */
 int fb_store_check_peers(const struct fb_mover *mover, const struct fb_move *given);
 
+/* Of mover store, as ops->add: memory that transfers name as theirs, without a file. */
+int fb_store_add_memory(struct fb_mover *mover, const struct fb_segment *segment,
+			struct fb_region **region);
+
 /* Mover store itself, or the one that carries store_gpu's files; NULL: `mover` is another one. */
 struct fb_mover *fb_store_below(struct fb_mover *mover);
 

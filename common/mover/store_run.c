@@ -49,6 +49,9 @@ static int progress(struct fb_store *s)
 	long result;
 	int err;
 
+	/* A list with a failed move is left alone, which may have been released since. */
+	if (s->err)
+		return s->err;
 	while (fb_ring_reap(ring, &tag, &result)) {
 		struct fb_store_request *r = tag;
 
@@ -84,6 +87,8 @@ int fb_store_post(struct fb_move *move)
 	struct fb_store *s = (struct fb_store *)move->mover;
 	struct fb_store_move *m = (struct fb_store_move *)move;
 
+	if (s->err)
+		return s->err;
 	m->begun = m->ended = 0;
 	m->next = NULL;
 	m->listed = m->rings;

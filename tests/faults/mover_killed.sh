@@ -6,8 +6,8 @@
 # between GPUs on emulated ones, by those of libraries with the tests' stand-ins for them, and in
 # every program of KV transfers. The job ends as a fault that names a rank, long before its timeout,
 # no rank outlives it, every row is whole, and no file and no shared memory is left. Mover rdma has
-# the same test in a virtual machine, tests/vm/jobs/faults.sh; nccl has it on GPUs,
-# tests/gpu/killed.sh, because its stand-in carries nothing.
+# the same test in a virtual machine, tests/vm/jobs/faults.sh. Mover nccl has none, because its
+# stand-in carries nothing; tests/gpu/killed.sh kills a rank in collectives between GPUs.
 
 set -u
 export LC_ALL=C

@@ -127,16 +127,18 @@ many=(--bytes 1M --min-samples 1000000 --max-samples 1000000 --max-time 60s --ti
 	--verify no)
 long=("${common[@]}" --transport rdma "${many[@]}")
 
-# Waits until more than `packets` go across the cable in a fifth of a second.
+# Waits until more than `packets` go across the cable in a fifth of a second of an idle machine.
 packets=200
+pause=$(awk -v slow="${FB_SLOW:-1}" 'BEGIN { print 0.2 * slow }')
 under_way() {
 	local i before=0 now
 
+	# Each look is FB_SLOW times as long, so 60 s for an idle machine grow with it.
 	for ((i = 0; i < 300; i++)); do
 		now=$(cat /sys/class/net/v1/statistics/rx_packets)
 		[ "$before" -gt 0 ] && [ $((now - before)) -gt $packets ] && return
 		before=$now
-		sleep 0.2
+		sleep "$pause"
 	done
 	return 1
 }

@@ -108,8 +108,8 @@ done
 go 4 "$bin" --engine shm --algorithm direct --prefill-tp 4 --decode-tp 4 --tokens 8 \
 	--placement shared,shifted
 expect "shared ranks, which cross nothing" \
-	"$(rows 'placement=shared.*,4,0,[0-9.]+,[0-9.]+$')" 1
-expect "shifted ranks, all crossing" "$(rows 'placement=shifted.*,4,1,[0-9.]+,[0-9.]+$')" 1
+	"$(rows 'placement=shared.*,4,0,[0-9.]+,[0-9.]+,$')" 1
+expect "shifted ranks, all crossing" "$(rows 'placement=shifted.*,4,1,[0-9.]+,[0-9.]+,$')" 1
 verdict kv_reshard_groups
 
 # The same by its first name, by models, and with tables that differ.

@@ -114,10 +114,11 @@ verdict serve_traces
 # of each prompt, even if the decode worker has the blocks for the other layers.
 for i in 0 1 2 3; do
 	echo "{\"timestamp\": $i, \"input_length\": $((5000 + 500 * i))," \
-		"\"output_length\": 150, \"hash_ids\": [$((10 + i))]}"
+		"\"output_length\": 150," \
+		"\"hash_ids\": [$(seq -s , $((100 * i)) $((100 * i + 12)))]}"
 done >"$FB_TMP/unlike.jsonl"
-sed 's/hash_ids": \[1[0-9]/hash_ids": [7/; s/h": [56][0-9]*/h": 5000/' "$FB_TMP/unlike.jsonl" \
-	>"$FB_TMP/alike.jsonl"
+sed 's/hash_ids": .*/hash_ids": [0,1,2,3,4,5,6,7,8,9]}/; s/h": [56][0-9]*/h": 5000/' \
+	"$FB_TMP/unlike.jsonl" >"$FB_TMP/alike.jsonl"
 page=$((16 * 2 * 64 * 2))
 for trace in alike unlike; do
 	requests=4 go 3 --engine shm,tcp --trace "$FB_TMP/$trace.jsonl" \

@@ -19,7 +19,7 @@ tokens=40
 go 2 --engine store --operation evict,onboard --tier-order all --page-run 1,2 --depth 1,8 \
 	--algorithm all
 expect "exit code of all forms" "$rc" 0
-expect "the file system" "$(grep -cE 'program.offload.*folder.file_system,[a-z]' \
+expect "the file system" "$(grep -cE 'program.offload.*folder.file_system,"?[a-z]' \
 	"${csv%/*}/environment.csv")" 1
 expect "wrong rows" "$(rows ',(wrong|fault),')" 0
 [ "$(rows ',store,buffered,.*,(ok|few),')" -eq 8 ] || fail "buffered: $(rows ',buffered,') rows"
@@ -84,7 +84,7 @@ verdict offload_crossover
 
 go 1 --engine store --model gpt-5
 expect "an unknown model" "$rc" 3
-holds "$FB_TMP/err" '--model.*gpt-5.*tiny, llama-3.1-8b'
+holds "$FB_TMP/err" '--model.*gpt-5.*tiny, tiny-window, llama-3.1-8b'
 go 1 --engine store --operation evict --folder "$FB_TMP/none"
 [ "$rc" -ne 0 ] || fail "no folder: exit code 0"
 holds "$FB_TMP/err" 'none/fabricbench-.*No such file'

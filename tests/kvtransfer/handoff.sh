@@ -202,8 +202,8 @@ go 2 --engine shm,cma,tcp,file,mpi_window,mpi --algorithm all --layout all --pag
 expect "exit code of pages apart" "$rc" 0
 expect "wrong rows of pages apart" "$(rows ',(wrong|fault|skipped),')" 0
 paste -d' ' <(column variant) <(column moves) <(column pieces) | awk '
-	{ regions = /layout=paired/ ? 4 : /layout=block-first/ ? 1 : 8; pages = /coalesce=no/ ? 38 : 1 }
-	{ n[pages > 1]++; bad += $3 != regions * pages || $2 != (/grain=run/ ? pages : 1) }
+	{ r = /layout=paired/ ? 4 : /layout=block-first/ ? 1 : 8; pages = /coalesce=no/ ? 38 : 1 }
+	{ n[pages > 1]++; bad += $3 != r * pages || $2 != (/grain=run/ ? pages : 1) }
 	END { exit bad || n[0] < 24 || n[0] != n[1] }' || fail "pieces: $(column pieces | sort -u)"
 verdict handoff_coalesce
 

@@ -222,12 +222,12 @@ verdict handoff_register
 # Ranks compute meanwhile, but not in all rows; every element is compared.
 go 2 --engine shm,tcp,mpi --algorithm all --beside all --tokens 70 --wire pages,packed
 expect "exit code beside computing" "$rc" 0
-# 6 verbs of 3 movers, 2 kinds of messages, with and without computing.
+# 6 verbs of 3 movers, 2 kinds of messages; a busy machine may end no layer within a transfer.
 expect "rows beside computing" "$(rows ',(ok|few),')" $((6 * 2 * 2))
 paste -d' ' <(column variant) <(column beside_layers) | awk '
-	/beside=computing/ { n++; bad += !($2 > 0); next }
+	/beside=computing/ { n++; bad += NF != 2; some += $2 > 0; next }
 	{ bad += NF != 1 }
-	END { exit bad || n != 12 }' || fail "computing: $(column beside_layers | sort | uniq -c)"
+	END { exit bad || n != 12 || !some }' || fail "computing: $(column beside_layers | sort -u)"
 verdict handoff_beside
 
 go 2 --engine shm,tcp --operation fit --beside computing

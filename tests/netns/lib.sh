@@ -50,8 +50,8 @@ across() {
 	wait $!
 }
 
-# verdict NAME RC LOG
-verdict() {
+# verdict_of NAME RC LOG
+verdict_of() {
 	if [ "$2" = 0 ]; then
 		echo "PASS $name-$1"
 	else

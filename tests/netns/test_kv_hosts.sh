@@ -29,13 +29,13 @@ for mover in mpi mpi_window ucx nixl; do
 	if [ -n "$why" ] && [[ $mover == ucx || $mover == nixl ]]; then
 		echo "SKIP $name-mover_$mover: $why"
 	else
-		verdict mover_$mover $rc "$log"
+		verdict_of mover_$mover $rc "$log"
 	fi
 done
 
 # The hosts have one clock in truth, so that the test knows what should come out.
 across h0:1,h1:1,h2:1 3 "$build/tests/test_moments" >"$log" 2>&1
-verdict moments $? "$log"
+verdict_of moments $? "$log"
 
 # run PROGRAM HOSTS RANKS OPTION...: rows in $csv; rc.
 run() {
@@ -75,38 +75,38 @@ alone='value("done_us") > 0 && timed("notified_us") && timed("wire_us") && timed
 run handoff h0:2,h1:2 4 --engine tcp,mpi,mpi_window --operation reshard,fan --algorithm all \
 	--prefill 2 --decode 2 --tokens 100
 rows 12 "$alone"
-verdict handoff $rc "$log"
+verdict_of handoff $rc "$log"
 # Two of three ranks receive, on two hosts.
 run handoff h0:1,h1:1,h2:1 3 --engine tcp --algorithm all --prefill 1 --decode 2 --grain layer \
 	--tokens 100
 rows 3 "$alone"
-verdict three-hosts $rc "$log"
+verdict_of three-hosts $rc "$log"
 run handoff h0:1,h1:1 2 --engine ucx,nixl --algorithm put,get --tokens 100
 good=$(tail -n +2 "$csv" | grep -cvE ',skipped,')
 rows "$good" "$alone"
 # A run that skips all rows ends with 0; one that crashes or hangs before the first does not.
 if [ "$rc" -ne 0 ] || [ "$good" -gt 0 ]; then
-	verdict libraries $rc "$log"
+	verdict_of libraries $rc "$log"
 else
 	echo "SKIP $name-libraries: neither UCX nor NIXL is here"
 fi
 run handoff h0:1,h1:1 2 --engine tcp --operation fit
 rows 1 'value("fit_b_ns") != "" && value("fit_GBps") > 0 &&
 	(value("fit_a_us") > value("clock_error_us") || value("flags") ~ /clock-error/)'
-verdict fit $rc "$log"
+verdict_of fit $rc "$log"
 run stream h0:1,h1:1 2 --engine tcp,mpi_window --tokens 24 --others 0,2
 rows 8 'timed("exposed_us") && (value("transfer_us") == "") == (value("exposed_model_us") == "")'
-verdict stream $rc "$log"
+verdict_of stream $rc "$log"
 
 run serve h0:1,h1:1,h2:1 3 --engine tcp,mpi_window,none --rate 200 --requests 8 --scale 0.02
 rows 3 1
-verdict serve $rc "$log"
+verdict_of serve $rc "$log"
 
 # Each host has a tier of its own, and one server of objects is for both.
 run offload h0:1,h1:1 2 --engine store --algorithm buffered --operation evict,onboard,ttft \
 	--tokens 40 --folder "$FB_HOSTS"
 rows 3 1
-verdict offload-files $rc "$log"
+verdict_of offload-files $rc "$log"
 if fb_have python3; then
 	"$hosts" sh h0 python3 tests/kvtransfer/object_server.py right 10.77.0.10 \
 		>"$FB_HOSTS/port" 2>"$log" &
@@ -123,7 +123,7 @@ if fb_have python3; then
 		echo "SKIP $name-offload-objects: $why"
 	else
 		rows 2 1
-		verdict offload-objects $rc "$log"
+		verdict_of offload-objects $rc "$log"
 	fi
 else
 	echo "SKIP $name-offload-objects: no python3"
@@ -140,7 +140,7 @@ if FB_HOSTS_AHEAD=1000 "$hosts" up 2 2>"$FB_HOSTS/why"; then
 	done >"$FB_HOSTS/uptimes"
 	apart=$(paste -s "$FB_HOSTS/uptimes" | awk '{ print $2 - $1 }')
 	[ "$apart" -ge 1000 ] || rc="$rc, and the clocks are $apart s apart"
-	verdict wrong-clock "$rc" "$log"
+	verdict_of wrong-clock "$rc" "$log"
 else
 	echo "SKIP $name-wrong-clock: $(tail -n 1 "$FB_HOSTS/why")"
 fi

@@ -25,12 +25,12 @@ if [ $rc -eq 0 ] && { [ "$(grep -c 'tcp lo 127.0.0.1$' "$log")" -ne 8 ] ||
 	sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' "$log"
 	echo "FAIL $name-links: exit code $rc"
 else
-	verdict links "$rc" "$log"
+	verdict_of links "$rc" "$log"
 fi
 across h0:1,h1:1,h2:1 3 "$build/tests/test_tcp" >"$log" 2>&1
-verdict three-hosts $? "$log"
+verdict_of three-hosts $? "$log"
 across h0:1,h1:1,h2:1 3 "$build/tests/test_tcp_faults" >"$log" 2>&1
-verdict faults $? "$log"
+verdict_of faults $? "$log"
 
 # Interfaces that look as good as eth0, come first and lead nowhere, as bridges of containers do.
 for i in 0 1; do
@@ -41,7 +41,7 @@ done >"$log" 2>&1
 across h0:1,h1:1 2 "$build/tests/test_tcp" >>"$log" 2>&1
 rc=$?
 [ $rc -ne 0 ] || grep -q 'tcp x0 172' "$log" || rc=1
-verdict dead-end $rc "$log"
+verdict_of dead-end $rc "$log"
 
 if [ -x "$build/bin/all_reduce" ]; then
 	across h0:2,h1:2 4 "$build/bin/all_reduce" --engine host --transport auto --verify yes \
@@ -55,7 +55,7 @@ if [ -x "$build/bin/all_reduce" ]; then
 		$column["status"] == "wrong" || $column["status"] == "fault" { bad++ }
 		$column["status"] ~ /ok|few/ && $column["transport"] ~ /tcp/ { good++ }
 		END { exit bad || !good }' "$FB_HOSTS"/csv/*all_reduce*.csv >>"$log" 2>&1 || rc=1
-	verdict all_reduce "$rc" "$log"
+	verdict_of all_reduce "$rc" "$log"
 	# Who is where, and times of single ranks, which have no clock in common.
 	rc=0
 	grep -Eq '^run,,,run.ranks_of_hosts,h0:0-1 h1:2-3$' "$FB_HOSTS/csv/environment.csv" &&
@@ -65,13 +65,13 @@ if [ -x "$build/bin/all_reduce" ]; then
 		grep ranks_of "$FB_HOSTS/csv/environment.csv"
 		head -n 5 "$FB_HOSTS/csv/ranks.csv"
 	} >"$log" 2>&1
-	verdict ranks "$rc" "$log"
+	verdict_of ranks "$rc" "$log"
 else
 	echo "SKIP $name-all_reduce: $build/bin/all_reduce has not been built"
 fi
 if [ -x "$build/tests/test_mover" ] && [ -x "$build/bin/kv_reshard" ]; then
 	across h0:2,h1:1 3 "$build/tests/test_mover" tcp >"$log" 2>&1
-	verdict mover $? "$log"
+	verdict_of mover $? "$log"
 	# A KV cache from two ranks of one host to two of the other; what needs one host says so.
 	rm -rf "$FB_HOSTS/csv"
 	across h0:2,h1:2 4 "$build/bin/kv_reshard" --engine tcp,shm --layout hnd,nhd --quiet \
@@ -86,7 +86,7 @@ if [ -x "$build/tests/test_mover" ] && [ -x "$build/bin/kv_reshard" ]; then
 		{ good++ }
 		END { print good, far, refused; exit bad || good != 24 || !far || refused != 24 }' \
 		"$FB_HOSTS/csv/kv_reshard.csv" >>"$log" 2>&1 || rc=1
-	verdict kv_reshard "$rc" "$log"
+	verdict_of kv_reshard "$rc" "$log"
 else
 	echo "SKIP $name-mover: test_mover and kv_reshard have not been built"
 fi
@@ -102,7 +102,7 @@ if [ -x "$build/tests/fake_gpu/handoff" ]; then
 	good=$(grep -cE ',device,.*;staging=.*,(ok|few),.*GPU pages staged, ' \
 		"$FB_HOSTS/csv/handoff.csv")
 	[ "$good" -eq 32 ] || rc="$rc, $good good rows"
-	verdict staged_pages "$rc" "$log"
+	verdict_of staged_pages "$rc" "$log"
 else
 	echo "SKIP $name-staged_pages: built without CUDA"
 fi
@@ -127,7 +127,7 @@ option() {
 			$23 !~ /^(ok|few)$/ || !index($22, keys) || $0 !~ path { print; bad++ }
 			{ rows++ }
 			END { print rows, "rows"; exit bad || rows < 18 }' >>"$log" 2>&1 || rc=1
-	verdict "option-$what" "$rc" "$log"
+	verdict_of "option-$what" "$rc" "$log"
 }
 
 if [ -x "$build/bin/all_reduce" ] && [ -x "$build/bin/bandwidth" ]; then
@@ -142,7 +142,7 @@ if [ -x "$build/bin/all_reduce" ] && [ -x "$build/bin/bandwidth" ]; then
 	across h0:1,h1:1 2 "$build/bin/bandwidth" --engine host --transport tcp \
 		--tcp-interface x7 >"$log" 2>&1 || rc=$?
 	[ $rc -eq 3 ] && grep -q 'option --tcp-interface: host h1 has no address on x7' "$log"
-	verdict option-refused $? "$log"
+	verdict_of option-refused $? "$log"
 else
 	echo "SKIP $name-option: the programs have not been built"
 fi
@@ -163,7 +163,7 @@ stray() {
 		{ rows++ }
 		END { print rows, "rows"; exit bad || !rows }' \
 		"$FB_HOSTS/csv/bandwidth.csv" >>"$log" 2>&1 || rc=1
-	verdict "stray-$what" "$rc" "$log"
+	verdict_of "stray-$what" "$rc" "$log"
 }
 
 # A second interface each, on the same switch, whose address nobody uses.

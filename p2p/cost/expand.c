@@ -79,7 +79,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (strcmp(c->engine, cost->engine))
 		return false;
 	if (only_gpu(cost) && fb_cost_gpu_memory_of(c->memory) < 0)
-		c->memory = fb_cost_memories[FB_PAGE_KINDS];
+		c->memory = fb_memory_kinds[FB_MEMORY_DEVICE].name;
 	if (!takes_memory(cost, c->memory))
 		return false;
 	c->transport = cost->transport;

@@ -138,17 +138,18 @@ int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers,
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-enum { FIRST_LOOK_UP = 256 };
+enum { FIRST_LOOK_UP = 32 };
 
 /*
- * As fb_mover_again(), which looks up where this says *idle. If ranks take turns, a look may take a
+ * As fb_mover_again(), which looks up where this says *idle. Once a wait yields, a look may take a
  * time slice, and the watchdog would end the job before it had heard what this rank waits for.
  */
 static int again(struct fb_mover *mover, struct fb_spin *spin, bool *idle)
 {
 	if (mover->wait != FB_RDMA_WAIT_POLL)
 		return mover->ops->rest(mover, idle);
-	*idle = fb_spin_again(spin) || (spin->yields && spin->looks == FIRST_LOOK_UP);
+	*idle = fb_spin_again(spin) ||
+		spin->looks == (spin->yields ? FB_SPIN_CROWDED : FB_SPIN_ALONE) + FIRST_LOOK_UP;
 	return FB_OK;
 }
 

@@ -111,7 +111,7 @@ struct fb_nixl_mover {
 	int memory;	  /* FB_NIXL_DRAM or, of a GPU, FB_NIXL_VRAM */
 	uint64_t *device; /* [nranks]: the GPUs' numbers; 0 in host memory */
 	struct fb_gpu gpu;
-	/* Of nixl_ucx.c: UCX's version, its log (0: none), and what of it has gone to stderr. */
+	/* nixl_ucx.c: UCX's version, its log (0: none), how much of that has gone to stderr. */
 	char ucx[32];
 	int log;
 	size_t passed;
@@ -174,6 +174,8 @@ void fb_nixl_telemetry_text(struct fb_nixl_mover *m, char *text, size_t chars);
 void fb_nixl_ucx_begin(struct fb_nixl_mover *m);
 void fb_nixl_ucx_begun(struct fb_nixl_mover *m);
 void fb_nixl_ucx_end(struct fb_nixl_mover *m);
+/* Writes what UCX has logged since the last call to stderr, except for its tables. */
+void fb_nixl_ucx_pass_on(struct fb_nixl_mover *m);
 /* ", UCX 1.22.0 cma/memory": its version, and what the move's verb has gone by so far; or "". */
 void fb_nixl_ucx_path(struct fb_nixl_mover *m, const struct fb_move *move, char *path, size_t n);
 

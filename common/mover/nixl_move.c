@@ -164,10 +164,12 @@ static int post_part(struct fb_nixl_mover *m, const struct fb_transfer *t,
 	return status < 0 ? fb_nixl_failed("post_xfer_req", status) : FB_OK;
 }
 
-static int request_failed(const struct fb_nixl_mover *m, const struct fb_transfer *t, int status)
+static int request_failed(struct fb_nixl_mover *m, const struct fb_transfer *t, int status)
 {
 	char with[32] = "a file";
 
+	/* The job ends without closing the mover, and UCX may have said why. */
+	fb_nixl_ucx_pass_on(m);
 	if (!m->files)
 		snprintf(with, sizeof(with), "rank %d", t->peer);
 	return fb_error(FB_ESYS, "nixl: get_xfer_status: error %d: a %s of %llu bytes with %s "

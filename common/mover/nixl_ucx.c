@@ -95,13 +95,18 @@ static void pass_on(struct fb_nixl_mover *m, const char *text)
 	m->passed = (size_t)(line - text);
 }
 
-void fb_nixl_ucx_end(struct fb_nixl_mover *m)
+void fb_nixl_ucx_pass_on(struct fb_nixl_mover *m)
 {
 	char *text = read_log(m);
 
 	if (text)
 		pass_on(m, text);
 	free(text);
+}
+
+void fb_nixl_ucx_end(struct fb_nixl_mover *m)
+{
+	fb_nixl_ucx_pass_on(m);
 	if (m->log > 0)
 		close(m->log);
 	fb_library_close(m->ucx_plugin);

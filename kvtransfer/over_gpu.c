@@ -25,7 +25,7 @@ bool fb_kv_carrier_can(const struct fb_mover_ops *mover, const struct fb_kv_shap
 {
 	const struct fb_kv_plan plan = {.shape = *s};
 	uint32_t most_tp = s->tp[0] > s->tp[1] ? s->tp[0] : s->tp[1], span = fb_kv_span(&plan);
-	/* Of one sender, before neighbours are merged. */
+	/* The runs of one sender, before neighbours are merged. */
 	double runs = fb_kv_about_pieces(&plan) * most_tp / s->tp[FB_KV_PREFILL];
 
 	if (mover->forms && runs > most_copies && mode == FB_KV_BATCH)

@@ -60,7 +60,7 @@ struct fb_kv_plan {
 /* Whether pairs pass whole pages, in the same order on both sides. */
 bool fb_kv_whole_pages(const struct fb_kv_shape *shape);
 
-/* Regions of a list: 1, those of a layer, or all. Of a plan with shape, cut and by_layer. */
+/* Returns the regions of a list: 1, those of a layer, or all. Reads shape, cut and by_layer. */
 uint32_t fb_kv_span(const struct fb_kv_plan *plan);
 
 /*

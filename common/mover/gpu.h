@@ -25,7 +25,7 @@ struct fb_gpu_table;
 struct fb_nccl_move;
 struct fb_nvshmem_launch;
 
-/* Of libfabricbench-nvshmem.so (nvshmem/kernels.h). */
+/* What libfabricbench-nvshmem.so has (nvshmem/kernels.h). */
 struct fb_nvshmem_kernels {
 	int (*version)(void);
 	int (*start)(void *init_attr);

@@ -59,19 +59,19 @@ int fb_store_reserve(int fd, size_t bytes);
 /* Local: 0, or FB_EINPUT (printed) where a transfer is with another rank than this one. */
 int fb_store_check_peers(const struct fb_mover *mover, const struct fb_move *given);
 
-/* Of mover store, as ops->add: memory that transfers name as theirs, without a file. */
+/* For mover store. As ops->add, but without a file: memory that can only be a `local` region. */
 int fb_store_add_memory(struct fb_mover *mover, const struct fb_segment *segment,
 			struct fb_region **region);
 
 /* Mover store itself, or the one that carries store_gpu's files; NULL: `mover` is another one. */
 struct fb_mover *fb_store_below(struct fb_mover *mover);
 
-/* Of mover store. Local, equal on all ranks: whether there is such a form here; else the reason. */
+/* For mover store. Local, equal on all ranks: whether a form can be had; else writes the reason. */
 bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS]);
 
 /*
- * Of mover store. Local, with no move under way: io_uring's requests in flight. 0 or FB_ESYS
- * (printed).
+ * For mover store. Local, with no move under way: sets how many requests io_uring has in flight.
+ * Returns 0 or FB_ESYS (printed).
  */
 int fb_store_depth(struct fb_mover *mover, unsigned depth);
 

@@ -52,8 +52,8 @@ static struct fb_kv_plan plan_of(const struct fb_handoff_plan *p, int list)
 }
 
 /*
- * Of pages that pass whole, runs of neighbours are about as long as the tables have them. Blocks
- * are neighbours only where both sides have nothing between the regions that pass together.
+ * Returns about how many pages make a run. Pages that pass whole have runs about as long as the
+ * tables' ones, if both sides have nothing between the regions that pass together; else 1.
  */
 static double page_run(const struct fb_kv_plan *plan, bool apart)
 {

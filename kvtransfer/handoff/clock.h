@@ -10,7 +10,7 @@ struct fb_handoff_instance;
 /* Ranks whose moments a time compares. */
 enum fb_handoff_ends { FB_ENDS_SENDERS, FB_ENDS_RECEIVERS, FB_ENDS_BOTH, FB_HANDOFF_ENDS };
 
-/* Of a case; members are equal on all ranks but for moments. */
+/* The clocks of a case. Members are equal on all ranks, except for `moments`. */
 struct fb_handoff_clock {
 	struct fb_moments moments;
 	bool apart[FB_HANDOFF_ENDS]; /* on several hosts */

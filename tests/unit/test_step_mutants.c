@@ -263,7 +263,7 @@ static void test_schedule(const struct fb_schedule_program *program, int schedul
 	putchar('\n');
 }
 
-/* Of a step that is large beside gaps and rounding, a budget leaves less room than a tenth. */
+/* If a step is large beside gaps and rounding, its budget leaves less room than a tenth. */
 static void test_budget(const struct fb_schedule_program *program)
 {
 	struct fb_overlap_settings own;

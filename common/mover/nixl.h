@@ -174,8 +174,11 @@ void fb_nixl_telemetry_text(struct fb_nixl_mover *m, char *text, size_t chars);
 void fb_nixl_ucx_begin(struct fb_nixl_mover *m);
 void fb_nixl_ucx_begun(struct fb_nixl_mover *m);
 void fb_nixl_ucx_end(struct fb_nixl_mover *m);
-/* Writes what UCX has logged since the last call to stderr, except for its tables. */
-void fb_nixl_ucx_pass_on(struct fb_nixl_mover *m);
+/*
+ * Writes to stderr what UCX has logged since the last call, except for its tables. Returns all that
+ * it has logged, for the caller to free, or NULL.
+ */
+char *fb_nixl_ucx_pass_on(struct fb_nixl_mover *m);
 /* ", UCX 1.22.0 cma/memory": its version, and what the move's verb has gone by so far; or "". */
 void fb_nixl_ucx_path(struct fb_nixl_mover *m, const struct fb_move *move, char *path, size_t n);
 

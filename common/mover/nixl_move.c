@@ -169,7 +169,7 @@ static int request_failed(struct fb_nixl_mover *m, const struct fb_transfer *t, 
 	char with[32] = "a file";
 
 	/* The job ends without closing the mover, and UCX may have said why. */
-	fb_nixl_ucx_pass_on(m);
+	free(fb_nixl_ucx_pass_on(m));
 	if (!m->files)
 		snprintf(with, sizeof(with), "rank %d", t->peer);
 	return fb_error(FB_ESYS, "nixl: get_xfer_status: error %d: a %s of %llu bytes with %s "

@@ -59,7 +59,7 @@ void fb_nixl_ucx_begun(struct fb_nixl_mover *m)
 	}
 }
 
-/* What UCX has written; the caller's to free. NULL: nothing. */
+/* What UCX has written, for the caller to free; NULL: nothing. */
 static char *read_log(const struct fb_nixl_mover *m)
 {
 	struct stat s;
@@ -77,11 +77,15 @@ static char *read_log(const struct fb_nixl_mover *m)
 	return text;
 }
 
-/* Lines that are none of a table, from where the last call has ended. */
-static void pass_on(struct fb_nixl_mover *m, const char *text)
+/* Passes on lines that are not a table's, from where the last call has ended. */
+char *fb_nixl_ucx_pass_on(struct fb_nixl_mover *m)
 {
-	const char *line = text + (m->passed < strlen(text) ? m->passed : strlen(text));
+	char *text = read_log(m);
+	const char *line = text;
 
+	if (!text)
+		return NULL;
+	line += m->passed < strlen(text) ? m->passed : strlen(text);
 	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
 		const char *body = strstr(line, "] ");
 
@@ -93,20 +97,12 @@ static void pass_on(struct fb_nixl_mover *m, const char *text)
 			fprintf(stderr, "%.*s\n", (int)(end - line), line);
 	}
 	m->passed = (size_t)(line - text);
-}
-
-void fb_nixl_ucx_pass_on(struct fb_nixl_mover *m)
-{
-	char *text = read_log(m);
-
-	if (text)
-		pass_on(m, text);
-	free(text);
+	return text;
 }
 
 void fb_nixl_ucx_end(struct fb_nixl_mover *m)
 {
-	fb_nixl_ucx_pass_on(m);
+	free(fb_nixl_ucx_pass_on(m));
 	if (m->log > 0)
 		close(m->log);
 	fb_library_close(m->ucx_plugin);
@@ -115,13 +111,11 @@ void fb_nixl_ucx_end(struct fb_nixl_mover *m)
 void fb_nixl_ucx_path(struct fb_nixl_mover *m, const struct fb_move *move, char *path, size_t n)
 {
 	bool get = move->transfers && move->transfer[0].verb == FB_MOVE_GET;
-	char *text = read_log(m);
+	char *text = fb_nixl_ucx_pass_on(m);
 
 	snprintf(path, n, "%s%s", *m->ucx ? ", UCX " : "", m->ucx);
-	if (text) {
-		pass_on(m, text);
+	if (text)
 		fb_ucx_path_from_tables(text, get ? "remote memory read" : "remote memory write",
 					path, n);
-	}
 	free(text);
 }

@@ -92,6 +92,8 @@ int fb_cuda_arrived(struct fb_mover *mover, int from, int notice, uint64_t *coun
 int fb_cuda_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
 					int n, struct fb_move *move, void *stream);
 
+/* Collective: connects all ranks with each other. 0 or an error (printed). */
+int fb_nccl_mover_connect(struct fb_gpu_mover *m);
 int fb_nccl_move_prepare(struct fb_mover *mover, const struct fb_move *given,
 				      const char *form, struct fb_move **move);
 void fb_nccl_move_release(struct fb_move *move);

@@ -26,7 +26,9 @@ kv_programs() {
 			--layout "hnd,nhd" --tokens 37,600 --operation reshard
 		cases "kv-$engine-packed" 2 handoff "${fast[@]}" --algorithm all --tokens 37 \
 			--wire packed,fp8
-		cases "kv-$engine-stream" 2 stream "${fast[@]}" --model tiny --tokens 64,300
+		# Layers are put: NCCL sends.
+		[ "$engine" = nccl ] ||
+			cases "kv-$engine-stream" 2 stream "${fast[@]}" --model tiny --tokens 64,300
 		[ "$most" -ge 3 ] || continue
 		cases "kv-$engine-fan" 3 handoff "${fast[@]}" --tokens 37 --operation fan \
 			--decode 2
@@ -34,8 +36,10 @@ kv_programs() {
 			--model tiny --rate 100 --requests 4 --min-samples 1 --max-samples 1
 	done
 	for engine in copy cuda auto; do
-		cases "kv-$engine-offload" "$most" offload "${fast[@]}" --algorithm all \
-			--operation evict,onboard,ttft --tokens 256 --tier-order all
+		# auto takes a form itself.
+		cases "kv-$engine-offload" "$most" offload "${fast[@]}" --operation all \
+			--algorithm "$([ "$engine" = auto ] && echo auto || echo all)" \
+			--tokens 256 --tier-order all
 	done
 	engine=cuda
 }

@@ -73,6 +73,8 @@ int fb_gpu_mover_begin(struct fb_gpu_mover *m, char why[FB_REASON_CHARS])
 	if (err)
 		return err;
 	err = fb_group_agree(group, begin_local(m));
+	if (!err && m->mover.ops == &fb_mover_nccl)
+		err = fb_nccl_mover_connect(m);
 	if (err || m->mover.ops != &fb_mover_copy)
 		return err;
 	m->driver = calloc(1, sizeof(*m->driver));

@@ -17,6 +17,42 @@
 #include "common/cuda/gpu_direct.h"
 #include "common/mover/gpu/device.h"
 
+/*
+ * NCCL connects two ranks when a group first names them to each other, and each of the two takes
+ * for granted that the other's group has the same directions: else it ends with "Message truncated"
+ * (2.28.3). Groups here are of whatever is posted, on one rank a message that it receives, on the
+ * other with its answer. So all pairs are connected at once, by a group that is alike on all ranks.
+ */
+int fb_nccl_mover_connect(struct fb_gpu_mover *m)
+{
+	const struct fb_group *group = m->mover.group;
+	char *memory = fb_gpu_direct_alloc((size_t)group->nranks + 1);
+	int err = fb_group_agree(group, memory ? FB_OK : FB_ENOMEM), type = fb_nccl_type(FB_U8);
+	int code, added = FB_NCCL_SUCCESS, end;
+
+	if (!err) {
+		code = m->nccl.GroupStart();
+		for (int r = 0; r < group->nranks && !code && !added; r++) {
+			if (r == group->rank)
+				continue;
+			added = m->nccl.Send(memory + group->nranks, 1, type, r, m->comm->comm,
+					     m->stream);
+			if (!added)
+				added = m->nccl.Recv(memory + r, 1, type, r, m->comm->comm,
+						     m->stream);
+		}
+		end = m->nccl.GroupEnd();
+		err = fb_nccl_error(&m->nccl, m->comm->comm, code ? code : added ? added : end,
+				    "Send and ncclRecv");
+		if (!err)
+			err = FB_CUDA(cudaStreamSynchronize(m->stream));
+		err = fb_group_agree(group, err);
+	}
+	if (memory)
+		(void)fb_gpu_direct_free(memory);
+	return err;
+}
+
 struct fb_nccl_move {
 	struct fb_gpu_move move;
 	struct fb_nccl_move *next; /* among those that are posted */

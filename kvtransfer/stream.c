@@ -108,12 +108,14 @@ static const struct fb_option options[] = {
 
 static const struct fb_column columns[FB_STREAM_COLUMNS] = {
 	TIME(FB_STREAM_COMPUTE_US, "compute_us", "the prompt's computing alone, median of five"),
-	TIME(FB_STREAM_TRANSFER_US, "transfer_us", "all layers, each alone, fastest of five"),
+	TIME(FB_STREAM_TRANSFER_US, "transfer_us",
+	     "all layers in a row, behind the computing, median of five"),
 	TIME(FB_STREAM_EXPOSED_US, "exposed_us",
 	     "from the computing's end until the cache is there, median"),
 	TIME(FB_STREAM_EXPOSED_LOW_US, "exposed_low_us", "95% interval of it"),
 	TIME(FB_STREAM_EXPOSED_HIGH_US, "exposed_high_us", "the same"),
-	TIME(FB_STREAM_MODEL_US, "exposed_model_us", "by the recursion, from both measured alone"),
+	TIME(FB_STREAM_MODEL_US, "exposed_model_us",
+	     "by the recursion, from requests without overlap"),
 	NUMBER(FB_STREAM_OVER_MODEL, "exposed_over_model", "exposed_us / exposed_model_us"),
 	NUMBER(FB_STREAM_HIDDEN, "hidden_share", "1 - exposed_us / transfer_us"),
 	NUMBER(FB_STREAM_SLOWDOWN, "compute_slowdown", "computing beside transfers, by compute_us"),
@@ -158,7 +160,11 @@ int main(int argc, char **argv)
 			"the last one (after). exposed_us is what the transfer adds behind the "
 			"computing, exposed_model_us what it should add: with c(l), when a layer "
 			"is computed, and x(l), what its transfer takes, f(l) = max(f(l-1), c(l)) "
-			"+ x(l), exposed = f(L) - c(L).\n\n"
+			"+ x(l), exposed = f(L) - c(L). Setup measures c and x in requests without "
+			"overlap. What x has in fixed costs, layers in a row have once.\n\n"
+			"A row takes up to 1.5 times --max-time and seven requests: setup makes "
+			"five (layerwise: ten; with --others five prompts more), and the first and "
+			"the last one are verified.\n\n"
 			"The row's time ends when rank 1 has computed the first token, of which it "
 			"may begin each layer as soon as it has that layer's cache (--start "
 			"layer); or, with --others, when it has the cache.",

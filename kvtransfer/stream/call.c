@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a request goes in stream, and its parts, which setup measures alone; see stream.h. */
+/* How a request goes in stream, with overlap and without; see stream.h. */
 #include "kvtransfer/stream/stream.h"
 
 #include <math.h>
 
 #include "common/base/error.h"
 #include "common/base/spin.h"
+
+/* What is done with the moves of a layer: posted by rank 0, unpacked by rank 1. */
+enum act { POST, TEST, WAIT, UNPACK };
+
+/* How far rank 1 is with a request, in layers. */
+struct progress {
+	uint32_t come, unpacked, decoded;
+};
 
 static double now(const struct fb_stream *s)
 {
@@ -37,21 +45,22 @@ struct fb_kv_batch fb_stream_others(const struct fb_stream *s)
 }
 
 static int do_move(const struct fb_stream *s, const struct fb_handoff_link *link, uint32_t move,
-		   enum fb_stream_act act)
+		   enum act act)
 {
 	const struct fb_mover_ops *ops = fb_stream_mover(s)->ops;
 	bool ignored;
 	int err = FB_OK;
 
-	if (act == FB_STREAM_TEST)
+	if (act == TEST)
 		return ops->test(link->move[move], &ignored);
-	if (act == FB_STREAM_WAIT)
+	if (act == WAIT)
 		return fb_move_wait(link->move[move]);
 	err = fb_handoff_repack(s->base, link, move);
-	return err || act == FB_STREAM_UNPACK ? err : ops->post(link->move[move]);
+	return err || act == UNPACK ? err : ops->post(link->move[move]);
 }
 
-int fb_stream_layer(const struct fb_stream *s, uint32_t layer, enum fb_stream_act act)
+/* The layer's moves: one of each link that has the layer. */
+static int do_layer(const struct fb_stream *s, uint32_t layer, enum act act)
 {
 	int err = FB_OK;
 
@@ -64,31 +73,38 @@ int fb_stream_layer(const struct fb_stream *s, uint32_t layer, enum fb_stream_ac
 	return err;
 }
 
-uint64_t fb_stream_notices(const struct fb_stream *s, uint64_t call, uint32_t layers)
+/* Notices of the requests before `call` (from 1), and of the first layers of this one. */
+static uint64_t notices(const struct fb_stream *s, uint64_t call, uint32_t layers)
 {
 	return s->base->link[0].count_base +
 	       ((call - 1) * s->model->layers + layers) * s->layer_moves;
 }
 
-/* Rank 0: computes and posts. */
-static int send_layers(struct fb_stream *s, bool layerwise, double *computed, double *compute_s)
+/* Rank 0. Movers that need calls get one for each layer. */
+static int send_layer(struct fb_stream *s, uint32_t l, bool posts)
+{
+	int err = fb_stream_compute(s);
+
+	s->at[l].computed = now(s);
+	if (posts && !err && !(err = do_layer(s, l, POST)))
+		err = do_layer(s, l, TEST);
+	s->at[l].posted = now(s);
+	return err;
+}
+
+/* Rank 0: all of a request. */
+static int send_layers(struct fb_stream *s, bool layerwise)
 {
 	uint32_t layers = s->model->layers;
-	double began = now(s);
 	int err = FB_OK;
 
-	for (uint32_t l = 0; l < layers && !err; l++) {
-		err = fb_stream_compute(s);
-		/* Movers that need calls get one for each layer. */
-		if (layerwise && !err && !(err = fb_stream_layer(s, l, FB_STREAM_POST)))
-			err = fb_stream_layer(s, l, FB_STREAM_TEST);
-	}
-	*computed = now(s);
-	*compute_s = *computed - began;
-	for (uint32_t l = 0; l < layers && !err && !layerwise; l++)
-		err = fb_stream_layer(s, l, FB_STREAM_POST);
+	s->began = now(s);
 	for (uint32_t l = 0; l < layers && !err; l++)
-		err = fb_stream_layer(s, l, FB_STREAM_WAIT);
+		err = send_layer(s, l, layerwise);
+	for (uint32_t l = 0; l < layers && !err && !layerwise; l++)
+		err = do_layer(s, l, POST);
+	for (uint32_t l = 0; l < layers && !err; l++)
+		err = do_layer(s, l, WAIT);
 	return err;
 }
 
@@ -103,61 +119,101 @@ int fb_stream_serve(struct fb_stream *s)
 	return err;
 }
 
-/* Rank 1: until all layers are there; decodes a layer of the first token as soon as it may. */
-static int receive_layers(struct fb_stream *s, uint64_t call, double *there)
+/* Rank 1: until so many layers are there; decodes a layer of the first token when it may. */
+static int receive(struct fb_stream *s, uint64_t call, uint32_t layers, struct progress *p)
 {
-	struct fb_handoff_link *link = &s->base->link[0];
+	const struct fb_mover *mover = fb_stream_mover(s);
 	const struct fb_kv_batch token = {0, 0, 1, s->tokens};
-	struct fb_spin spin = {.yields = fb_stream_mover(s)->group->oversubscribed};
-	uint64_t base = fb_stream_notices(s, call, 0), count = 0;
-	uint32_t decoded = 0, unpacked = 0, come = 0, layers = s->model->layers;
-	const struct fb_wait wait = {link->from, FB_NOTE_PUT, fb_stream_notices(s, call, layers)};
-	int err = FB_OK;
+	int from = s->base->link[0].from, err = FB_OK;
+	struct fb_spin spin = {.yields = mover->group->oversubscribed};
+	uint64_t base = notices(s, call, 0), count = 0;
+	const struct fb_wait wait = {from, FB_NOTE_PUT, notices(s, call, layers)};
 
-	while (!err && come < layers) {
-		err = fb_stream_mover(s)->ops->arrived(fb_stream_mover(s), link->from, FB_NOTE_PUT,
-						       &count);
+	while (!err && p->come < layers) {
+		err = mover->ops->arrived(fb_stream_mover(s), from, FB_NOTE_PUT, &count);
 		if (!err && count > base)
-			come = (uint32_t)((count - base) / s->layer_moves);
-		while (!err && unpacked < come)
-			err = fb_stream_layer(s, unpacked++, FB_STREAM_UNPACK);
-		if (!err && s->others && come < layers)
+			p->come = (uint32_t)((count - base) / s->layer_moves);
+		for (; !err && p->unpacked < p->come; p->unpacked++) {
+			err = do_layer(s, p->unpacked, UNPACK);
+			s->at[p->unpacked].there = now(s);
+		}
+		if (err || p->come >= layers)
+			break;
+		if (s->others)
 			err = fb_stream_serve(s);
-		else if (!err && s->early && decoded < come && ++decoded)
+		else if (s->early && p->decoded < p->come && ++p->decoded)
 			err = fb_kv_layer(s->compute, &token);
-		else if (!err)
+		else
 			err = fb_mover_again_for(fb_stream_mover(s), &spin, &wait, count);
 	}
-	*there = now(s);
-	for (; decoded < layers && !s->others && !err; decoded++)
-		err = fb_kv_layer(s->compute, &token);
-	if (!err)
-		err = fb_stream_mover(s)->ops->post(link->note);
-	return err ? err : fb_move_wait(link->note);
+	return err;
 }
 
-int fb_stream_request(struct fb_stream *s, bool layerwise, double moments[3])
+/* Rank 1: the rest of the first token, and the leave for the next request. */
+static int finish(struct fb_stream *s, struct progress *p)
+{
+	const struct fb_kv_batch token = {0, 0, 1, s->tokens};
+	struct fb_move *leave = s->base->link[0].note;
+	int err = FB_OK;
+
+	for (; p->decoded < s->model->layers && !s->others && !err; p->decoded++)
+		err = fb_kv_layer(s->compute, &token);
+	if (!err)
+		err = fb_stream_mover(s)->ops->post(leave);
+	return err ? err : fb_move_wait(leave);
+}
+
+int fb_stream_request(struct fb_stream *s, bool layerwise)
 {
 	uint64_t call = ++s->base->handed;
 	int rank = fb_stream_mover(s)->group->rank, err;
+	struct progress p = {0, 0, 0};
 
-	moments[0] = moments[1] = moments[2] = -HUGE_VAL;
 	if (rank > 1)
 		return FB_OK;
-	if (rank == 1)
-		return receive_layers(s, call, &moments[1]);
+	if (rank == 1) {
+		err = receive(s, call, s->model->layers, &p);
+		return err ? err : finish(s, &p);
+	}
 	err = fb_handoff_await_leave(s->base, call);
-	return err ? err : send_layers(s, layerwise, &moments[0], &moments[2]);
+	return err ? err : send_layers(s, layerwise);
+}
+
+int fb_stream_alone(struct fb_stream *s)
+{
+	const struct fb_group *w = fb_stream_mover(s)->group;
+	uint64_t call = ++s->base->handed;
+	struct progress p = {0, 0, 0};
+	int err = fb_group_agree(w, w->rank ? FB_OK : fb_handoff_await_leave(s->base, call));
+
+	/* A rank that fails says so at once, because all ranks meet before each layer. */
+	for (uint32_t l = 0; l < s->model->layers && !err; l++) {
+		if (w->rank == 0 && !(err = send_layer(s, l, true)))
+			err = do_layer(s, l, WAIT);
+		if (w->rank == 1)
+			err = receive(s, call, l + 1, &p);
+		err = fb_group_agree(w, err);
+	}
+	if (w->rank == 1 && !err)
+		err = finish(s, &p);
+	return fb_group_agree(w, err);
 }
 
 int fb_stream_run(void *instance, int calls)
 {
 	struct fb_stream *s = instance;
-	int err = FB_OK;
+	const struct fb_stream_moment *last = &s->at[s->model->layers - 1];
+	int rank = fb_stream_mover(s)->group->rank, err = FB_OK;
 
 	for (int k = 0; k < calls && !err; k++) {
+		double *moments;
+
 		s->calls += s->calls < FB_STREAM_MOST_CALLS;
-		err = fb_stream_request(s, s->layerwise, s->call[s->calls - 1]);
+		moments = s->call[s->calls - 1];
+		err = fb_stream_request(s, s->layerwise);
+		moments[0] = rank ? -HUGE_VAL : last->computed;
+		moments[1] = rank == 1 ? last->there : -HUGE_VAL;
+		moments[2] = rank ? -HUGE_VAL : last->computed - s->began;
 	}
 	return err;
 }

@@ -7,25 +7,16 @@
 
 #include "kvtransfer/stream/stream.h"
 
-/* What the recursion exposes, in s. */
-static double model(const struct fb_stream *s)
-{
-	double done = 0;
-
-	for (uint32_t l = 0; l < s->model->layers; l++)
-		done = fmax(done, s->layerwise ? s->computed_s[l] : s->compute_s) + s->layer_s[l];
-	return done - s->compute_s;
-}
-
 /*
  * Whether the exposed time is within 10% of the recursion: by its interval, which may lie within
  * these limits, beyond them, or across one of them. Between hosts the clocks' error may be in it,
- * and in each layer's transfer.
+ * and in the parts: the whole transfer, and with layerwise the transfer of the layer at which the
+ * transfers in a row begin, and of the first layer.
  */
 static void judge_model(const struct fb_stream *s, const double *value, struct fb_traits *traits)
 {
 	double error_us = value[FB_STREAM_CLOCK_ERROR_US];
-	double slack = isnan(error_us) ? 0 : error_us * (s->model->layers + 1);
+	double slack = isnan(error_us) ? 0 : error_us * (s->layerwise ? 4 : 2);
 	double least = value[FB_STREAM_MODEL_US] * 0.9, most = value[FB_STREAM_MODEL_US] * 1.1;
 	double low = value[FB_STREAM_EXPOSED_LOW_US] - slack;
 	double high = value[FB_STREAM_EXPOSED_HIGH_US] + slack;
@@ -95,7 +86,7 @@ static void put_rates(const struct fb_stream *s, double *v)
 void fb_stream_describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_stream *s = instance;
-	double *v = traits->extra, transfer = 0, steps[2];
+	double *v = traits->extra, model_s = s->transfer_s, steps[2];
 	double ignored[FB_HANDOFF_COLUMNS] = {0};
 	char text[128] = "";
 	size_t used;
@@ -108,11 +99,12 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 	said = s->base->clock; /* what the row has flags of already */
 	v[FB_STREAM_CLOCK_ERROR_US] = ignored[FB_HANDOFF_CLOCK_ERROR_US];
 	v[FB_STREAM_QUANTISE_ERROR] = ignored[FB_HANDOFF_QUANTISE_ERROR];
-	for (uint32_t l = 0; l < s->model->layers; l++)
-		transfer += fb_handoff_known(s->base, s->layer_s[l] * 1e6, FB_ENDS_BOTH);
 	v[FB_STREAM_COMPUTE_US] = s->compute_s * 1e6;
-	v[FB_STREAM_TRANSFER_US] = transfer;
-	v[FB_STREAM_MODEL_US] = isnan(transfer) ? (double)NAN : model(s) * 1e6;
+	v[FB_STREAM_TRANSFER_US] = s->transfer_s * 1e6;
+	if (s->layerwise)
+		model_s = fb_stream_recursion(s->computed_s, s->layer_s, s->transfer_s,
+					      s->model->layers);
+	v[FB_STREAM_MODEL_US] = model_s * 1e6;
 	v[FB_STREAM_AFTER_US] = s->after_s * 1e6;
 	put_exposed(s, v);
 	if (s->base->clock.unknown && !said.unknown)

@@ -2,7 +2,8 @@
 /*
  * The program stream: rank 0 computes a prompt layer by layer and puts each layer's cache to rank 1
  * as soon as it is there, or all behind the last one. Exposed is the time that the transfer adds
- * behind the computing; a recursion says what it should be. Rank 1 begins to decode when it has the
+ * behind the computing; a recursion says what it should be, from parts that setup measures in
+ * requests without overlap (recursion.c, parts.c). Rank 1 begins to decode when it has the
  * first layer, or all; or it gives other requests' tokens meanwhile, which tells what receiving
  * costs them.
  *
@@ -54,18 +55,29 @@ enum fb_stream_column {
 	FB_STREAM_COLUMNS,
 };
 
+/* This rank's moments of a layer in the last request, in s. */
+struct fb_stream_moment {
+	double computed, posted; /* rank 0; posted: the calls for its moves have returned */
+	double there;		 /* rank 1: in its pages */
+};
+
 /* One case. */
 struct fb_stream {
 	struct fb_handoff_instance *base;
 	struct fb_kv_compute *compute;
 	const struct fb_kv_model *model;
-	uint32_t tokens, others; /* others: requests that rank 1 serves meanwhile */
-	bool layerwise, early;	 /* early: rank 1 begins with the first layer */
-	uint32_t layer_moves;	 /* and so notices, of each layer; equal for all */
-	double *layer_s;	 /* [layers]: transfer of each alone, at rank 1; NAN: not known */
-	double *computed_s;	 /* [layers]: until it has been computed, alone, at rank 0 */
-	double compute_s, after_s, step_s; /* alone; step_s: of the other requests */
-	struct fb_kv_cost peak[2];	   /* ranks 0 and 1, a second */
+	uint32_t tokens, others;     /* others: requests that rank 1 serves meanwhile */
+	bool layerwise, early;	     /* early: rank 1 begins with the first layer */
+	uint32_t layer_moves;	     /* and so notices, of each layer; equal for all */
+	double began;		     /* the last request, on this rank */
+	struct fb_stream_moment *at; /* [layers] */
+	/* Medians of setup's requests without overlap; NAN: not known. */
+	double *layer_s;    /* [layers]: from computed until there, with nothing else under way */
+	double *computed_s; /* [layers]: until computed, behind the posts of the layers before */
+	double transfer_s;  /* from the last layer's computing until all are there, in a row */
+	double compute_s, after_s; /* all computing; a whole request */
+	double step_s;		   /* mean of the other requests' steps, alone */
+	struct fb_kv_cost peak[2]; /* ranks 0 and 1, a second */
 	double (*call)[3]; /* [calls]: computing's end, all there (in s), longest computing */
 	size_t calls;
 	double steps_s; /* of the others while a cache came */
@@ -85,22 +97,41 @@ bool fb_stream_counts(void *instance);
 /* Calls whose moments are kept; those behind them overwrite the last one. */
 enum { FB_STREAM_MOST_CALLS = 1 << 16 };
 
-/* What is done with the moves of a layer: posted by rank 0, unpacked by rank 1. */
-enum fb_stream_act { FB_STREAM_POST, FB_STREAM_TEST, FB_STREAM_WAIT, FB_STREAM_UNPACK };
-
 /* The chunk of the prompt behind `done` tokens; a token of each of the others. */
 struct fb_kv_batch fb_stream_chunk(const struct fb_stream *s, uint32_t done);
 struct fb_kv_batch fb_stream_others(const struct fb_stream *s);
 /* A layer of the prompt, by chunks; a step of other requests. */
 int fb_stream_compute(const struct fb_stream *s);
 int fb_stream_serve(struct fb_stream *s);
-/* The layer's moves: one of each link that has the layer. */
-int fb_stream_layer(const struct fb_stream *s, uint32_t layer, enum fb_stream_act act);
-/* Notices of the requests before `call` (from 1), and of the first layers of this one. */
-uint64_t fb_stream_notices(const struct fb_stream *s, uint64_t call, uint32_t layers);
-/* On all ranks; moments as in fb_stream.call, -HUGE_VAL: not known to this rank. */
-int fb_stream_request(struct fb_stream *s, bool layerwise, double moments[3]);
+/* On all ranks. The moments are in `began` and `at`. */
+int fb_stream_request(struct fb_stream *s, bool layerwise);
+/*
+ * Collective: the same layer by layer, without overlap: each layer is computed when the one before
+ * is there. An error is the same on all ranks.
+ */
+int fb_stream_alone(struct fb_stream *s);
 int fb_stream_run(void *instance, int calls);
+
+/* --- parts.c ---------------------------------------------------------------------------------- */
+
+/* Collective: fills what the recursion needs, after_s and step_s. 0 or an error on all ranks. */
+int fb_stream_parts(struct fb_stream *s);
+
+/* --- recursion.c ------------------------------------------------------------------------------ */
+
+/*
+ * What remains of the transfer when the last layer has been computed, in s, if each layer is put
+ * as soon as it is computed. NAN: an input is NAN.
+ *
+ * computed_s[l]: when layer l is computed. layer_s[l]: from then until it is there if no other
+ * layer is under way, which has the fixed costs of a post and of a notice. transfer_s: the same for
+ * all layers posted in a row, which has these costs once, as far as the mover hides them. So layer
+ * l is there, at the earliest, layer_s[l] after it was computed, and behind the layer before by its
+ * share of transfer_s. Where nothing is hidden both are x(l), and this is
+ * f(l) = max(f(l - 1), c(l)) + x(l).
+ */
+double fb_stream_recursion(const double *computed_s, const double *layer_s, double transfer_s,
+			   uint32_t layers);
 
 /* --- describe.c ------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mover rdma: verbs, straight from and into the ranks' regions, one queue pair to each peer.
+ * Mover rdma: verbs, straight from and into the ranks' regions, one queue pair to each peer by each
+ * rail (--rdma-device).
  *
  * chained  a WRITE or READ for each piece, many of them with one doorbell (--rdma-batch)
  * single   the same with a doorbell each, to see what chaining saves
@@ -14,6 +15,12 @@
  * GET is an empty WRITE with immediate data behind a fence: the device does not begin it before the
  * READs in front of it are complete, so the owner does not overwrite what is still read.
  *
+ * Several rails share the pieces of a transfer of --rdma-stripe bytes or more: each request goes to
+ * the rail that carries the fewest bytes of the transfer so far, and long pieces are cut. A smaller
+ * transfer goes by one rail. Queue pairs have no order between them, and a completion at the sender
+ * does not order the receiver's buses. So every notice is given once by each rail, behind what that
+ * rail carries, and counts when it has come by all of them.
+ *
  * Requests are posted in the order of moves, as far as the send queue has room, and further ones
  * when somebody calls; the device then needs nobody.
  */
@@ -21,6 +28,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 
@@ -40,32 +48,47 @@ static void rdma_close(struct fb_mover *mover)
 
 	/* No peer's request is under way to a queue that goes. */
 	MPI_Barrier(mover->group->comm);
-	for (int r = 0; m->queue && r < mover->group->nranks; r++)
-		if (m->queue[r]) {
-			fb_rdma_queue_close(m->queue[r]);
-			free(m->queue[r]);
+	for (int i = 0; m->queue && i < mover->group->nranks * FB_RDMA_RAILS; i++)
+		if (m->queue[i]) {
+			fb_rdma_queue_close(m->queue[i]);
+			free(m->queue[i]);
 		}
 	if (m->cache.rails)
 		fb_rdma_cache_close(&m->cache);
 	fb_gpu_view_close(&m->gpu);
-	fb_rdma_completions_close(&m->completions);
-	fb_rdma_rails_close(m->rail, m->rails);
+	for (int r = 0; r < m->opened; r++) {
+		fb_rdma_completions_close(&m->completions[r]);
+		free(m->tally[r].arrived);
+	}
+	fb_rdma_rails_close(m->rail, m->opened);
 	fb_verbs_close(&m->verbs);
 	free(m->queue);
-	free(m->arrived);
 	fb_mover_free(mover);
 }
 
-static bool count_notice(void *arg, uint32_t imm)
+bool fb_rdma_count_notice(void *arg, uint32_t imm)
 {
-	struct fb_rdma_mover *m = arg;
+	struct fb_rdma_tally *tally = arg;
 	uint32_t from = imm / FB_RDMA_IMM_RANK, notice = imm % FB_RDMA_IMM_RANK;
 
-	if (from >= (uint32_t)m->mover.group->nranks || !notice || notice > FB_NOTICES)
+	if (from >= (uint32_t)tally->mover->mover.group->nranks || !notice || notice > FB_NOTICES)
 		return false;
-	m->arrived[from][notice]++;
-	m->fresh = true;
+	tally->arrived[from][notice]++;
+	tally->mover->fresh = true;
 	return true;
+}
+
+static int open_rail(struct fb_rdma_mover *m, int r)
+{
+	size_t nranks = (size_t)m->mover.group->nranks;
+	int err = fb_rdma_completions_open(&m->completions[r], &m->rail[r], &m->settings,
+					   COMPLETIONS + RECEIVES * (uint32_t)nranks);
+
+	m->completions[r].arrived = fb_rdma_count_notice;
+	m->completions[r].arg = &m->tally[r];
+	m->tally[r].mover = m;
+	m->tally[r].arrived = calloc(nranks, sizeof(*m->tally[r].arrived));
+	return err || m->tally[r].arrived ? err : FB_ENOMEM;
 }
 
 static int open_device(struct fb_rdma_mover *m, char why[FB_REASON_CHARS])
@@ -77,20 +100,30 @@ static int open_device(struct fb_rdma_mover *m, char why[FB_REASON_CHARS])
 		return FB_EUNSUPPORTED;
 	}
 	if (!err)
-		err = fb_rdma_rails_open(&m->verbs, &m->settings, m->rail, &m->rails, why,
+		err = fb_rdma_rails_open(&m->verbs, &m->settings, m->rail, &m->opened, why,
 					 FB_REASON_CHARS);
-	if (err)
-		return err;
-	/* Gathering, as far as the device can. */
-	m->settings.sges = (uint64_t)fb_rdma_rail_pieces(m->rail);
-	if (m->settings.sges > FB_RDMA_GATHERED)
-		m->settings.sges = FB_RDMA_GATHERED;
-	fb_rdma_cache_open(&m->cache, m->rail, 1, fb_rdma_access(&m->settings));
-	err = fb_rdma_completions_open(&m->completions, m->rail, &m->settings,
-				       COMPLETIONS + RECEIVES * (uint32_t)m->mover.group->nranks);
-	m->completions.arrived = count_notice;
-	m->completions.arg = m;
+	for (int r = 0; r < m->opened && !err; r++)
+		err = open_rail(m, r);
 	return err;
+}
+
+/* All ranks use as many rails as the rank that has the fewest. */
+static void agree_on_rails(struct fb_rdma_mover *m)
+{
+	m->rails = m->opened;
+	MPI_Allreduce(MPI_IN_PLACE, &m->rails, 1, MPI_INT, MPI_MIN, m->mover.group->comm);
+	/* Gathering, as far as all devices can. */
+	m->settings.sges = FB_RDMA_GATHERED;
+	m->most = UINT64_MAX;
+	for (int r = 0; r < m->rails; r++) {
+		uint64_t pieces = (uint64_t)fb_rdma_rail_pieces(&m->rail[r]);
+
+		if (m->settings.sges > pieces)
+			m->settings.sges = pieces;
+		if (m->most > m->rail[r].max_message)
+			m->most = m->rail[r].max_message;
+	}
+	fb_rdma_cache_open(&m->cache, m->rail, m->rails, fb_rdma_access(&m->settings));
 }
 
 static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
@@ -105,10 +138,11 @@ static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
 	m = (struct fb_rdma_mover *)*mover;
 	m->settings = session->settings->rdma;
 	m->mover.wait = fb_rdma_wait_of(&m->settings);
-	m->queue = calloc((size_t)group->nranks, sizeof(struct fb_rdma_queue *));
-	m->arrived = calloc((size_t)group->nranks, sizeof(*m->arrived));
-	err = m->queue && m->arrived ? open_device(m, why) : FB_ENOMEM;
+	m->queue = calloc((size_t)group->nranks * FB_RDMA_RAILS, sizeof(struct fb_rdma_queue *));
+	err = m->queue ? open_device(m, why) : FB_ENOMEM;
 	err = fb_group_agree_why(group, err, why, FB_REASON_CHARS);
+	if (!err)
+		agree_on_rails(m);
 	if (!err && ops->device)
 		err = fb_rdma_gpu_begin(m, why);
 	if (err)
@@ -152,9 +186,11 @@ static int rdma_add(struct fb_mover *mover, const struct fb_segment *segment,
 		return err;
 	}
 	r->region = (struct fb_region){mover, segment};
-	r->lkey = known->mr[0]->lkey;
+	for (int i = 0; i < m->rails; i++) {
+		r->lkey[i] = known->mr[i]->lkey;
+		own.rkey[i] = known->mr[i]->rkey;
+	}
 	m->how = known->how;
-	own.rkey = known->mr[0]->rkey;
 	MPI_Allgather(&own, sizeof(own), MPI_BYTE, r->reach, sizeof(own), MPI_BYTE, g->comm);
 	*region = &r->region;
 	return FB_OK;
@@ -173,46 +209,55 @@ static void rdma_remove(struct fb_region *region)
 
 /* --- queues ----------------------------------------------------------------------------------- */
 
-static int make_queue(struct fb_rdma_mover *m, int peer, struct fb_rdma_address *address)
+/* The queues to a peer, one by each rail. */
+static int make_queues(struct fb_rdma_mover *m, int peer, struct fb_rdma_address *address)
 {
-	struct fb_rdma_queue *queue = calloc(1, sizeof(*queue));
-	int err = queue ? fb_rdma_queue_open(&m->completions, &m->settings, RECEIVES, queue)
-			: FB_ENOMEM;
+	int err = FB_OK;
 
-	if (err || !queue) {
-		free(queue);
-		return err;
+	for (int r = 0; r < m->rails && !err; r++) {
+		struct fb_rdma_queue *queue = calloc(1, sizeof(*queue));
+
+		err = queue ? fb_rdma_queue_open(&m->completions[r], &m->settings, RECEIVES, queue)
+			    : FB_ENOMEM;
+		if (err || !queue) {
+			free(queue);
+			break;
+		}
+		queue->peer = peer;
+		fb_rdma_queue_address(queue, &address[r]);
+		m->queue[peer * FB_RDMA_RAILS + r] = queue;
 	}
-	queue->peer = peer;
-	fb_rdma_queue_address(queue, address);
-	m->queue[peer] = queue;
-	return FB_OK;
+	return err;
 }
 
 /* Both ends of a queue know that they are to meet, in the order of ranks. */
 static int meet(struct fb_rdma_mover *m, int peer, const struct fb_rdma_address *own)
 {
-	struct fb_rdma_address other;
+	struct fb_rdma_address other[FB_RDMA_RAILS];
+	int bytes = m->rails * (int)sizeof(*own), err = FB_OK;
 
-	MPI_Sendrecv(own, sizeof(*own), MPI_BYTE, peer, TAG, &other, sizeof(other), MPI_BYTE, peer,
-		     TAG, m->mover.group->comm, MPI_STATUS_IGNORE);
-	return fb_rdma_queue_connect(m->queue[peer], &m->settings, own, &other);
+	MPI_Sendrecv(own, bytes, MPI_BYTE, peer, TAG, other, bytes, MPI_BYTE, peer, TAG,
+		     m->mover.group->comm, MPI_STATUS_IGNORE);
+	for (int r = 0; r < m->rails && !err; r++)
+		err = fb_rdma_queue_connect(fb_rdma_queue_to(m, peer, r), &m->settings, &own[r],
+					    &other[r]);
+	return err;
 }
 
 static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 {
 	struct fb_rdma_mover *m = (struct fb_rdma_mover *)mover;
 	int nranks = mover->group->nranks, rank = mover->group->rank, err;
-	struct fb_rdma_address *own = calloc((size_t)nranks, sizeof(*own));
+	struct fb_rdma_address (*own)[FB_RDMA_RAILS] = calloc((size_t)nranks, sizeof(*own));
 	bool *met = calloc((size_t)nranks, sizeof(*met));
 
 	err = own && met ? FB_OK : FB_ENOMEM;
 	for (int i = 0; own && met && i < n && !err; i++) {
 		/* The processor cannot copy GPU memory, so that the own rank has a queue, too. */
-		if ((peers[i] == rank && !mover->ops->device) || m->queue[peers[i]])
+		if ((peers[i] == rank && !mover->ops->device) || fb_rdma_queue_to(m, peers[i], 0))
 			continue;
 		met[peers[i]] = true;
-		err = make_queue(m, peers[i], &own[peers[i]]);
+		err = make_queues(m, peers[i], own[peers[i]]);
 	}
 	err = fb_group_agree(mover->group, err);
 	/* In round k with rank k - rank, so that both ends of each pair are at it at once. */
@@ -220,7 +265,7 @@ static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 		int peer = (k - rank + nranks) % nranks;
 
 		if (met[peer])
-			err = meet(m, peer, &own[peer]);
+			err = meet(m, peer, own[peer]);
 	}
 	free(met);
 	free(own);
@@ -231,12 +276,14 @@ static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 static void rdma_describe(struct fb_move *move, struct fb_traits *traits)
 {
 	const struct fb_rdma_mover *m = (const struct fb_rdma_mover *)move->mover;
-	char rail[160];
+	size_t used;
 
-	fb_rdma_rail_text(m->rail, rail, sizeof(rail));
-	snprintf(traits->path, sizeof(traits->path), "rdma %s%s%s", rail,
-		 m->how ? ", GPUDirect " : "", m->how ? fb_rdma_how_names[m->how] : "");
-	traits->channels = 1;
+	fb_rdma_rails_text(m->rail, (1u << m->rails) - 1, traits->path, sizeof(traits->path));
+	used = strlen(traits->path);
+	if (m->how)
+		snprintf(traits->path + used, sizeof(traits->path) - used, ", GPUDirect %s",
+			 fb_rdma_how_names[m->how]);
+	traits->channels = m->rails;
 }
 
 #else

@@ -19,20 +19,23 @@ enum {
 
 struct fb_rdma_target {
 	uint64_t base;
-	uint32_t rkey;
+	uint32_t rkey[FB_RDMA_RAILS];
 };
 
 struct fb_rdma_memory {
 	struct fb_region region;
-	uint32_t lkey;
+	uint32_t lkey[FB_RDMA_RAILS];
 	struct fb_rdma_target reach[]; /* [nranks] */
 };
 
 struct fb_rdma_part {
 	struct fb_walk walk;
+	uint64_t most;                 /* bytes of a chunk, of which several rails have several */
 	uint64_t local, remote, bytes; /* the next chunk; bytes 0: there is none */
-	uint64_t last;                 /* number of its last request */
-	bool tells;                    /* its notice takes a request of its own */
+	uint64_t last[FB_RDMA_RAILS];  /* numbers of its last requests */
+	uint64_t dealt[FB_RDMA_RAILS]; /* bytes that a rail carries */
+	unsigned rails; /* bits 1 << rail: that may carry its bytes */
+	unsigned tells; /* bits 1 << rail: that have no notice yet */
 };
 
 struct fb_rdma_move {
@@ -43,16 +46,23 @@ struct fb_rdma_move {
 	struct fb_rdma_part part[];     /* [transfers] */
 };
 
+/* The notices that have come by a rail. */
+struct fb_rdma_tally {
+	struct fb_rdma_mover *mover;
+	uint64_t (*arrived)[FB_NOTICES + 1]; /* [nranks] */
+};
+
 struct fb_rdma_mover {
 	struct fb_mover mover;
 	struct fb_verbs verbs;
 	struct fb_rdma_settings settings;
 	struct fb_rdma_rail rail[FB_RDMA_RAILS];
-	int rails;
-	struct fb_rdma_completions completions;
+	int rails, opened; /* opened: of this rank; rails: used, the fewest that any rank has */
+	uint64_t most;     /* bytes of a request that all rails take */
+	struct fb_rdma_completions completions[FB_RDMA_RAILS];
+	struct fb_rdma_tally tally[FB_RDMA_RAILS];
 	struct fb_rdma_cache cache;
-	struct fb_rdma_queue **queue; /* [nranks]; NULL: not connected */
-	uint64_t (*arrived)[FB_NOTICES + 1]; /* [nranks] */
+	struct fb_rdma_queue **queue; /* [nranks * FB_RDMA_RAILS]; NULL: not connected */
 	struct fb_rdma_move *head, *tail;
 	unsigned polls;
 	/* rdma_gpu only: bits 1 << enum fb_gpu_direct; what has come since the last flush */
@@ -61,6 +71,15 @@ struct fb_rdma_mover {
 	enum fb_rdma_how how; /* of regions */
 	bool flushes, fresh;
 };
+
+static inline struct fb_rdma_queue *fb_rdma_queue_to(const struct fb_rdma_mover *m, int peer,
+						    int rail)
+{
+	return m->queue[peer * FB_RDMA_RAILS + rail];
+}
+
+/* fb_rdma_completions.arrived: a notice has come; arg is the rail's struct fb_rdma_tally. */
+bool fb_rdma_count_notice(void *arg, uint32_t imm);
 
 /*
  * rdma_gpu.c. Collective: whether GPU memory can be registered, as fb_mover_open(). Local: does it;

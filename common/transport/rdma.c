@@ -174,15 +174,9 @@ static int rdma_rest(struct fb_transport *transport, bool *idle)
 static void rdma_describe(const struct fb_transport *transport, int rank, char *text, size_t n)
 {
 	const struct fb_rdma *rdma = (const struct fb_rdma *)transport;
-	char rail[160];
-	size_t used;
 
-	text[0] = '\0';
-	for (int r = 0; r < rdma->nrails && rank != transport->world->rank; r++) {
-		fb_rdma_rail_text(&rdma->rails[r], rail, sizeof(rail));
-		used = strlen(text);
-		snprintf(text + used, n - used, "%s%s", r ? "+" : "rdma ", rail);
-	}
+	fb_rdma_rails_text(rdma->rails,
+			   rank == transport->world->rank ? 0 : (1u << rdma->nrails) - 1, text, n);
 }
 
 void fb_rdma_count(const struct fb_transport *transport, struct fb_rdma_counts *counts)

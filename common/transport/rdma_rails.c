@@ -173,6 +173,21 @@ int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settin
 	return FB_OK;
 }
 
+void fb_rdma_rails_text(const struct fb_rdma_rail *rails, unsigned which, char *text, size_t n)
+{
+	char rail[160];
+	size_t used;
+
+	text[0] = '\0';
+	for (int r = 0; r < FB_RDMA_RAILS; r++) {
+		if (!(which >> r & 1))
+			continue;
+		used = strlen(text);
+		fb_rdma_rail_text(&rails[r], rail, sizeof(rail));
+		snprintf(text + used, n - used, "%s%s", used ? "+" : "rdma ", rail);
+	}
+}
+
 void fb_rdma_rails_close(struct fb_rdma_rail *rails, int n)
 {
 	for (int i = 0; i < n; i++)

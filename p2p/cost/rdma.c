@@ -81,14 +81,7 @@ static int open_site(struct fb_cost_context *context)
 	s->nrails = s->opened;
 	MPI_Allreduce(MPI_IN_PLACE, &s->nrails, 1, MPI_INT, MPI_MIN, context->world->comm);
 	fb_rdma_cache_open(&s->cache, s->rails, s->nrails, fb_rdma_access(settings));
-	for (int r = 0; r < s->nrails; r++) {
-		char rail[160];
-		size_t used = strlen(context->path);
-
-		fb_rdma_rail_text(&s->rails[r], rail, sizeof(rail));
-		snprintf(context->path + used, sizeof(context->path) - used, "%s%s",
-			 r ? "+" : "rdma ", rail);
-	}
+	fb_rdma_rails_text(s->rails, (1u << s->nrails) - 1, context->path, sizeof(context->path));
 	if (context->on_gpu) {
 		size_t used = strlen(context->path);
 

@@ -198,17 +198,9 @@ static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 static void rdma_describe(struct fb_p2p_request *request, struct fb_traits *traits)
 {
 	struct fb_raw_request *r = (struct fb_raw_request *)request;
-	char rail[160];
 	size_t at;
 
-	for (int i = 0; i < r->engine->nrails; i++) {
-		if (!(r->rails >> i & 1))
-			continue;
-		at = strlen(traits->path);
-		fb_rdma_rail_text(&r->engine->rails[i], rail, sizeof(rail));
-		snprintf(traits->path + at, sizeof(traits->path) - at, "%s%s", at ? "+" : "rdma ",
-			 rail);
-	}
+	fb_rdma_rails_text(r->engine->rails, r->rails, traits->path, sizeof(traits->path));
 	at = strlen(traits->path);
 	if (r->device)
 		snprintf(traits->path + at, sizeof(traits->path) - at, ", GPUDirect %s",

@@ -294,6 +294,18 @@ static inline int test_moves(struct flow *f, bool *all)
 	return err;
 }
 
+/* Grows, within a round, with each thing that has happened: a notice, or a move that is done. */
+static inline uint64_t steps_of(const struct flow *f)
+{
+	uint64_t steps = f->posted + f->ready_done;
+
+	for (int k = 0; k < MOVES; k++)
+		steps += (uint64_t)(f->posted && f->out_done[k]) + f->in_done[k];
+	for (int p = 0; p < f->mover->group->nranks; p++)
+		steps += f->seen[p];
+	return steps;
+}
+
 /* One step of a round. 0 or an error; *over: the round is complete and all of it was checked. */
 static inline int advance(struct flow *f, bool *over)
 {

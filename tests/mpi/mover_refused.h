@@ -83,7 +83,7 @@ static inline void spoil_target(const struct opened *o, struct fb_piece *piece, 
 {
 #if FB_HAVE_VERBS
 	if (key) {
-		((struct fb_rdma_memory *)o->region)->reach[peer].rkey ^= 0xff;
+		((struct fb_rdma_memory *)o->region)->reach[peer].rkey[0] ^= 0xff;
 		return;
 	}
 #endif

@@ -43,12 +43,12 @@ hosts() {
 	local start=$EPOCHREALTIME shared rc second
 
 	shared=$(mktemp -d "${FB_TMP:-/tmp}/shared.XXXXXX") || return
-	tests/vm/boot -t $((FB_SLOW * 600)) -c 1 -m 1024 -s "$shared" -n \
+	tests/vm/boot -t $((FB_SLOW * 1200)) -c 1 -m 1024 -s "$shared" -n \
 		"stream,id=n0,server=on,addr.type=unix,addr.path=$shared/net;52:54:00:00:00:01" \
 		bash tests/vm/jobs/hosts.sh $build 0 &
 	rc=$!
 	while [ ! -S "$shared/net" ] && kill -0 $rc 2>/dev/null; do sleep 0.1; done
-	tests/vm/boot -t $((FB_SLOW * 600)) -c 1 -m 1024 -s "$shared" -n \
+	tests/vm/boot -t $((FB_SLOW * 1200)) -c 1 -m 1024 -s "$shared" -n \
 		"stream,id=n0,server=off,addr.type=unix,addr.path=$shared/net;52:54:00:00:00:02" \
 		bash tests/vm/jobs/hosts.sh $build 1 &
 	second=$!

@@ -119,6 +119,15 @@ static const struct fb_column columns[FB_SERVE_COLUMNS] = {
 	RATE(FB_SERVE_RATIO, "knee_ratio", "", "disaggregated knee by colocated knee, median"),
 	RATE(FB_SERVE_RATIO_LOW, "knee_ratio_low", "", "95% interval of it; empty: too few runs"),
 	RATE(FB_SERVE_RATIO_HIGH, "knee_ratio_high", "", "the same"),
+	RATE(FB_SERVE_INTERFERENCE, "decode_interference", "",
+	     "time of a decode step with a cache on its way to the worker by that of a step of as "
+	     "many requests without, median over runs"),
+	RATE(FB_SERVE_INTERFERENCE_LOW, "decode_interference_low", "",
+	     "95% interval of it; empty: too few runs"),
+	RATE(FB_SERVE_INTERFERENCE_HIGH, "decode_interference_high", "", "the same"),
+	RATE(FB_SERVE_SAME_HOST, "same_host_share", "",
+	     "share of pairs of a prefill and a decode worker that are on one host"),
+	RATE(FB_SERVE_SAME_GPU, "same_gpu_share", "", "on one GPU"),
 };
 
 int main(int argc, char **argv)

@@ -35,6 +35,7 @@ static void close_instance(struct fb_serve_instance *i)
 	free(i->served);
 	free(i->knee.value);
 	free(i->ratio.value);
+	free(i->interference.value);
 	fb_account_close(&i->account);
 	fb_trace_close(&i->trace);
 	fb_kv_compute_close(i->compute);
@@ -175,6 +176,29 @@ static void put_requests(struct fb_serve_instance *i, double *value)
 	value[FB_SERVE_TOKENS_PER_S] = a->tokens / a->span;
 }
 
+/* Of the pairs of a prefill worker and a decode worker: how many are on one host, or one GPU. */
+static void put_placement(const struct fb_serve_instance *i, double *value)
+{
+	const struct fb_group *w = i->state->machine.world;
+	double host = 0, gpu = 0, pairs = 0;
+
+	if (!strcmp(i->key->algorithm, "colocated"))
+		return;
+	for (int p = 1; p <= i->plan.prefill; p++)
+		for (int d = i->plan.prefill + 1; d < w->nranks; d++) {
+			bool together = w->node_of[p] == w->node_of[d];
+
+			pairs++;
+			host += together;
+			gpu += together && i->engine->device &&
+			       !strcmp(i->state->machine.gpu.peers[p],
+				       i->state->machine.gpu.peers[d]);
+		}
+	value[FB_SERVE_SAME_HOST] = host / pairs;
+	if (i->engine->device)
+		value[FB_SERVE_SAME_GPU] = gpu / pairs;
+}
+
 /* What computes, and what carries caches, is a worker's to say; the row is the router's. */
 static void put_path(const struct fb_serve_instance *i, struct fb_traits *traits)
 {
@@ -185,6 +209,8 @@ static void put_path(const struct fb_serve_instance *i, struct fb_traits *traits
 	memcpy(traits->path, i->carried.path, sizeof(traits->path));
 	memcpy(traits->flags, i->carried.flags, sizeof(traits->flags));
 	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits);
+	if (i->state->machine.world->oversubscribed)
+		fb_traits_flag(traits, "crowded");
 	if (i->compute)
 		fb_kv_compute_describe(i->compute, text, sizeof(text));
 	MPI_Bcast(text, sizeof(text), MPI_CHAR, 1, i->state->machine.world->comm);
@@ -221,6 +247,8 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	else
 		put_interval(&i->knee, &traits->extra[FB_SERVE_KNEE_RPS]);
 	put_interval(&i->ratio, &traits->extra[FB_SERVE_RATIO]);
+	put_interval(&i->interference, &traits->extra[FB_SERVE_INTERFERENCE]);
+	put_placement(i, traits->extra);
 	if (i->ratio.n && traits->extra[FB_SERVE_RATIO_LOW] > 1)
 		fb_traits_flag(traits, "disaggregated-wins");
 	else if (i->ratio.n && traits->extra[FB_SERVE_RATIO_HIGH] < 1)

@@ -31,6 +31,8 @@ struct router {
 	uint32_t *list;	     /* for a message */
 	uint32_t due, given, ended; /* requests that have arrived, were given out, are done */
 	int turn[2];
+	double with_s, without_s; /* of the workers that have said them */
+	int told;
 };
 
 static double now(const struct router *r)
@@ -170,6 +172,11 @@ static void note(struct router *r, const struct fb_letter *letter)
 		s->arrived = when;
 		fb_pool_ready(&r->i->pool[at->worker[1]], at->block[1], request->blocks);
 		break;
+	case FB_MAIL_TIMES:
+		r->with_s += letter->mail.with_s;
+		r->without_s += letter->mail.without_s;
+		r->told++;
+		break;
 	case FB_MAIL_TOKENS:
 		for (uint32_t k = 0; k < letter->mail.words; k++)
 			note_token(r, letter->list[k], when);
@@ -200,6 +207,16 @@ static int turn(struct router *r, bool *moved)
 	return err;
 }
 
+static int turn_or_wait(struct router *r, struct fb_spin *spin, const char *doing)
+{
+	bool moved = false;
+	int err = turn(r, &moved);
+
+	if (err || moved || !fb_spin_again(spin))
+		return err;
+	return fb_alive(r->i->state->machine.session, doing);
+}
+
 /* Blocks of a disaggregated request's sender may still be in use when its last token has come. */
 static bool all_free(const struct router *r)
 {
@@ -228,13 +245,8 @@ static int replay(struct router *r, double rate, double *share)
 	}
 	for (uint32_t k = 0; k < i->trace.count; k++)
 		i->served[k] = (struct fb_served){.planned = begin + i->trace.request[k].at};
-	while (!err && (r->ended < i->trace.count || !all_free(r))) {
-		bool moved = false;
-
-		err = turn(r, &moved);
-		if (!err && !moved && fb_spin_again(&spin))
-			err = fb_alive(i->state->machine.session, "waiting for tokens");
-	}
+	while (!err && (r->ended < i->trace.count || !all_free(r)))
+		err = turn_or_wait(r, &spin, "waiting for tokens");
 	for (int w = 0; w < i->plan.workers && !err; w++)
 		err = fb_mail_send(&i->box, w + 1, &end, NULL);
 	*share = fb_account_replay(&i->account, i->served, i->trace.count, &objective);
@@ -295,6 +307,19 @@ static int judge(struct router *r)
 	return err ? err : keep(&r->i->knee, knee[FB_SERVE_DISAGGREGATED]);
 }
 
+/* The run is over: how long the workers' steps took with transfers under way and without. */
+static int take_times(struct router *r)
+{
+	struct fb_spin spin = {.yields = r->i->state->machine.world->oversubscribed};
+	int err = FB_OK;
+
+	while (r->told < r->i->plan.workers && !err)
+		err = turn_or_wait(r, &spin, "waiting for the times of workers");
+	if (err || r->without_s <= 0)
+		return err;
+	return keep(&r->i->interference, r->with_s / r->without_s);
+}
+
 static int route(struct router *r)
 {
 	struct fb_serve_instance *i = r->i;
@@ -304,7 +329,7 @@ static int route(struct router *r)
 
 	if (i->runs == 1) { /* the first run's caches and connections were cold */
 		fb_account_close(&i->account);
-		i->knee.n = i->ratio.n = 0;
+		i->knee.n = i->ratio.n = i->interference.n = 0;
 		i->hit_tokens = i->all_tokens = i->moved_bytes = i->moved = 0;
 	}
 	if (i->plan.operation == FB_SERVE_REPLAY) {
@@ -317,7 +342,7 @@ static int route(struct router *r)
 	}
 	for (int w = 0; w < i->plan.workers && !err; w++)
 		err = fb_mail_send(&i->box, w + 1, &stop, NULL);
-	return err;
+	return err ? err : take_times(r);
 }
 
 int fb_serve_route(struct fb_serve_instance *i)

@@ -77,6 +77,11 @@ enum fb_serve_column {
 	FB_SERVE_RATIO,
 	FB_SERVE_RATIO_LOW,
 	FB_SERVE_RATIO_HIGH,
+	FB_SERVE_INTERFERENCE,
+	FB_SERVE_INTERFERENCE_LOW,
+	FB_SERVE_INTERFERENCE_HIGH,
+	FB_SERVE_SAME_HOST,
+	FB_SERVE_SAME_GPU,
 	FB_SERVE_COLUMNS,
 };
 
@@ -134,6 +139,7 @@ enum fb_mail_kind {
 	FB_MAIL_ARRIVED,   /* the decode worker has the cache */
 	FB_MAIL_TOKENS,	   /* a token of each request in `list` */
 	FB_MAIL_END,	   /* router: a replay is over; `output`: another one comes */
+	FB_MAIL_TIMES,	   /* worker to router, after the last END of a run */
 };
 
 /* A header with a list of so many words. */
@@ -144,6 +150,7 @@ struct fb_mail {
 	int32_t decode;		 /* rank; the worker's own: it keeps the request */
 	double compute_s;	 /* PREFILLED */
 	double moved;		 /* SENT: bytes */
+	double with_s, without_s; /* TIMES: of the run, as fb_step_times_sum() has them */
 	uint32_t words;
 	uint32_t colocated;
 };
@@ -214,7 +221,7 @@ struct fb_serve_instance {
 	struct fb_account account;
 	double hit_tokens, all_tokens;
 	double moved_bytes, moved; /* of so many caches */
-	struct fb_series knee, ratio; /* of all runs but the first */
+	struct fb_series knee, ratio, interference; /* of all runs but the first */
 	struct fb_traits carried; /* workers: what the mover says of the first cache sent */
 	int runs;
 };

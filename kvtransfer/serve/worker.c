@@ -13,6 +13,7 @@
 
 #include "common/base/error.h"
 #include "common/base/spin.h"
+#include "kvtransfer/serve/interference.h"
 #include "kvtransfer/serve/serve.h"
 
 enum { HASH_BITS = 30 };
@@ -41,6 +42,8 @@ struct worker {
 	uint32_t *list; /* [most_batch + 1]: requests that got a token in a step */
 	uint32_t nlist;
 	bool over;
+	struct fb_step_watch watch;
+	uint32_t coming; /* caches on their way to this worker */
 };
 
 static void add(struct queue *q, struct job *job)
@@ -185,6 +188,7 @@ static int look_at_mover(struct worker *w)
 			struct job *job = take(&w->arriving[r]);
 
 			e->seen[r] += notices;
+			w->coming--;
 			err = tell(w, job, FB_MAIL_ARRIVED);
 			join(w, job);
 		}
@@ -279,6 +283,8 @@ static int step(struct worker *w, bool *idle)
 	for (uint32_t k = 0; k < w->nrunning; k++)
 		batch.cached += w->running[k]->letter->mail.input + w->running[k]->given;
 	err = fb_kv_step(w->i->compute, &batch);
+	if (!prompt && !w->running[0]->letter->mail.colocated)
+		fb_step_watch_end(&w->watch, w->nrunning, fb_clock_now(clock));
 	w->nlist = 0;
 	if (!err)
 		err = give_tokens(w, w->nrunning);
@@ -319,6 +325,7 @@ static int look_at_mail(struct worker *w)
 		}
 		memcpy(job->letter, letter, bytes);
 		job->from = from;
+		w->coming += letter->mail.kind == FB_MAIL_ARRIVING;
 		add(letter->mail.kind == FB_MAIL_PREFILL ? &w->prompts : &w->arriving[from], job);
 	}
 }
@@ -336,6 +343,15 @@ static int idle_look(struct worker *w)
 	return fb_alive(w->i->state->machine.session, doing);
 }
 
+static int tell_times(struct worker *w)
+{
+	struct fb_mail mail = {.kind = FB_MAIL_TIMES};
+
+	fb_step_times_sum(w->watch.times, w->i->state->own->most_batch + 1, &mail.with_s,
+			  &mail.without_s);
+	return fb_mail_send(&w->i->box, 0, &mail, NULL);
+}
+
 static int work(struct worker *w)
 {
 	struct fb_spin spin = {.yields = w->i->state->machine.world->oversubscribed};
@@ -343,7 +359,10 @@ static int work(struct worker *w)
 	bool idle;
 
 	while (!w->over && !err) {
+		double began = fb_clock_now(w->i->state->machine.session->clock);
+
 		err = look_at_mail(w);
+		fb_step_watch_begin(&w->watch, w->coming, began);
 		if (!err && w->i->engine->mover)
 			err = look_at_mover(w);
 		if (!err)
@@ -351,7 +370,7 @@ static int work(struct worker *w)
 		if (!err && idle && fb_spin_again(&spin))
 			err = idle_look(w);
 	}
-	return err;
+	return err ? err : tell_times(w);
 }
 
 int fb_serve_work(struct fb_serve_instance *i)
@@ -363,10 +382,12 @@ int fb_serve_work(struct fb_serve_instance *i)
 	w.arriving = calloc((size_t)i->state->machine.world->nranks, sizeof(*w.arriving));
 	w.running = calloc(most, sizeof(*w.running));
 	w.list = calloc(most + 1, sizeof(*w.list));
-	if (w.arriving && w.running && w.list)
+	w.watch.times = calloc(most + 1, sizeof(*w.watch.times));
+	if (w.arriving && w.running && w.list && w.watch.times)
 		err = work(&w);
 	free(w.arriving);
 	free(w.running);
 	free(w.list);
+	free(w.watch.times);
 	return err;
 }

@@ -26,6 +26,9 @@ for family in $FB_MPIS; do
 	expect "rows of shm, tcp and file" \
 		"$(rows ',replay,(shm|tcp|file),disaggregated,.*,(ok|few),')" 6
 	expect "rows of colocated workers" "$(rows ',none,colocated,.*,(ok|few),')" 1
+	# Workers that do both have no pairs.
+	expect "pairs of workers on one host" "$(column same_host_share | sort | uniq -c | xargs)" \
+		"1 10 1"
 	build/"$family"/bin/csvcheck "$csv" >"$FB_TMP/check" ||
 		fail "$(head -n 5 "$FB_TMP/check")"
 	verdict "serve_movers_$family"
@@ -56,6 +59,9 @@ verdict serve_lost_notice
 # What happened to each request: one behind the other, from its arrival on.
 requests=20 go 3 --engine shm --rate 100 --trace-out "$FB_TMP/spans"
 expect "exit code of spans" "$rc" 0
+expect "interference of transfers with decoding" \
+	"$(column decode_interference | awk '{ print ($1 > 0 ? "some" : "-") }' | sort | xargs)" \
+	"- some"
 awk -F, 'NR == 1 { next }
 	{ lane = $6 $1; bad += $4 < $3 || (lane in end && $3 != end[lane]); end[lane] = $4 }
 	{ n[$2]++; lanes[lane] = 1; colocated_kv += $2 == "kv" && / colocated / }

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How much longer a decode worker's steps take while a cache is on its way to it. Steps with more
+ * requests take longer anyway, and more requests come with more caches. So only steps of as many
+ * requests are compared. A transfer also begins more often during a long step than during a short
+ * one. So a step during which one began is compared with the mean of the steps without transfers
+ * that weights each by its time.
+ */
+#ifndef FB_KVTRANSFER_SERVE_INTERFERENCE_H
+#define FB_KVTRANSFER_SERVE_INTERFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum fb_step_kind {
+	FB_STEP_ALONE,	   /* without a transfer */
+	FB_STEP_UNDER_WAY, /* a transfer had begun before */
+	FB_STEP_BEGINNING, /* the first transfer began during it */
+	FB_STEP_KINDS,
+};
+
+/* The steps of one number of requests. */
+struct fb_step_times {
+	double seconds[FB_STEP_KINDS];
+	uint64_t steps[FB_STEP_KINDS];
+	double squares; /* of the times of steps alone, summed up */
+};
+
+void fb_step_times_add(struct fb_step_times *times, enum fb_step_kind kind, double seconds);
+
+/*
+ * Adds to *with the time of all steps that had a transfer, and to *without what they would have
+ * taken without one, by the steps of as many requests that had none. Numbers of requests without
+ * such steps are left out. The quotient of both is the interference.
+ */
+void fb_step_times_sum(const struct fb_step_times *times, size_t n, double *with, double *without);
+
+/* The steps of a worker. */
+struct fb_step_watch {
+	struct fb_step_times *times; /* by their requests */
+	uint32_t requests;	     /* of the last step */
+	double began;		     /* the turn, before it looks at its mail */
+	double seconds;		     /* from there to the end of the last step; 0: counted */
+	bool moving;		     /* a transfer was under way when the turn began */
+};
+
+/*
+ * A turn began and has looked at its mail: so many transfers are under way. Counts the step of the
+ * turn before, during which some of them may have begun.
+ */
+void fb_step_watch_begin(struct fb_step_watch *watch, uint32_t transfers, double began);
+/* The turn's step is computed. */
+void fb_step_watch_end(struct fb_step_watch *watch, uint32_t requests, double now);
+
+#endif

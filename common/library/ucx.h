@@ -48,6 +48,8 @@ enum {
 	FB_UCX_PARAMS_ENDPOINTS = 1 << 6,
 	FB_UCX_WORKER_THREADS = 1 << 0,
 	FB_UCX_EP_ADDRESS = 1 << 0,
+	FB_UCX_EP_ERROR_MODE = 1 << 1,
+	FB_UCX_EP_ERROR_HANDLER = 1 << 2,
 	FB_UCX_MAP_ADDRESS = 1 << 0,
 	FB_UCX_MAP_LENGTH = 1 << 1,
 	FB_UCX_HANDLER_ID = 1 << 0,
@@ -65,6 +67,7 @@ enum {
 	FB_UCX_FEATURE_RMA = 1 << 1,
 	FB_UCX_FEATURE_AM = 1 << 6,
 	FB_UCX_THREADS_SINGLE = 0,
+	FB_UCX_ERRORS_TOLD = 1, /* UCP_ERR_HANDLING_MODE_PEER */
 	FB_UCX_MEMORY_CUDA = 1,	      /* ucs_memory_type_t; a bit of memory_types */
 	FB_UCX_AM_WHOLE = 1 << 0,	/* in fb_ucx_am_handler.flags */
 	FB_UCX_AM_RENDEZVOUS = 1 << 17, /* in fb_ucx_am_info.attributes */
@@ -88,6 +91,9 @@ struct fb_ucx_worker_params { /* ucp_worker_params_t */
 struct fb_ucx_ep_params { /* ucp_ep_params_t */
 	uint64_t mask;
 	const void *address;
+	int error_mode;
+	void (*failed)(void *arg, void *ep, fb_ucx_status status);
+	void *arg;
 };
 
 struct fb_ucx_map_params { /* ucp_mem_map_params_t */

@@ -39,6 +39,18 @@ static fb_ucx_status count_notice(void *arg, const void *bytes, size_t n, void *
 	return FB_UCX_OK;
 }
 
+/* Between hosts. UCX ends the process where nobody wants to be told. */
+static void note_failure(void *arg, void *ep, fb_ucx_status status)
+{
+	struct fb_ucx_mover *m = arg;
+
+	for (int r = 0; r < m->mover.group->nranks && !m->failed; r++)
+		if (m->ep[r] == ep) {
+			m->failed = status;
+			m->lost = r;
+		}
+}
+
 /* --- opening ---------------------------------------------------------------------------------- */
 
 /* Progresses until all ranks have come: some may need this one's help for that. */
@@ -150,9 +162,13 @@ static int ucx_connect(struct fb_mover *mover, const int *peers, int n)
 	int i = 0;
 
 	for (; i < n && !status; i++) {
+		/* On one host UCX would take sockets, as other transports do not tell of errors. */
+		bool away = mover->group->node_of[peers[i]] != mover->group->node;
 		const struct fb_ucx_ep_params params = {
-			.mask = FB_UCX_EP_ADDRESS,
+			.mask = FB_UCX_EP_ADDRESS |
+				(away ? FB_UCX_EP_ERROR_MODE | FB_UCX_EP_ERROR_HANDLER : 0),
 			.address = m->addresses + m->address_at[peers[i]],
+			.error_mode = FB_UCX_ERRORS_TOLD, .failed = note_failure, .arg = m,
 		};
 
 		if (peers[i] != mover->group->rank && !m->ep[peers[i]])

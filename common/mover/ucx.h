@@ -31,6 +31,8 @@ struct fb_ucx_mover {
 	uint64_t (*arrived)[FB_NOTICES + 1]; /* [nranks] */
 	struct fb_ucx_move *head, *tail;        /* posted, their notices not given, in order */
 	bool foreign;                        /* a message made no sense */
+	fb_ucx_status failed;                /* why a peer cannot be reached any more, or 0 */
+	int lost;                            /* that peer */
 };
 
 struct fb_ucx_move {

@@ -131,6 +131,8 @@ static int progress(struct fb_ucx_mover *m)
 	m->ucx.worker_progress(m->worker);
 	if (m->foreign)
 		return fb_error(FB_EPEER, "mover ucx: a peer sent what makes no sense");
+	if (m->failed)
+		return fb_ucx_error(&m->ucx, m->failed, "worker_progress", m->lost);
 	while (m->head && is > 0) {
 		struct fb_ucx_move *first = m->head;
 

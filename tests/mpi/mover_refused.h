@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/mover/rdma.h"
+#include "common/mover/ucx.h"
 #include "tests/unit/check.h"
 
 /* A mover opened on a group, with a region. */
@@ -82,13 +83,15 @@ static inline void test_overlap(const struct opened *o)
 static inline void spoil_target(const struct opened *o, struct fb_piece *piece, int peer, bool key)
 {
 #if FB_HAVE_VERBS
-	if (key) {
+	if (key && o->mover->ops == &fb_mover_rdma) {
 		((struct fb_rdma_memory *)o->region)->reach[peer].rkey[0] ^= 0xff;
 		return;
 	}
 #endif
-	(void)peer;
-	(void)key;
+	if (key) {
+		((struct fb_ucx_memory *)o->region)->base[peer] += UINT64_C(1) << 40;
+		return;
+	}
 	piece->remote = o->segment.part_bytes - 4;
 }
 
@@ -129,7 +132,8 @@ static inline void test_unlike_region(struct opened *o)
 static inline void test_wrong_target(struct opened *o, double patience_s)
 {
 	const struct fb_group *g = o->mover->group;
-	int last = g->nranks - 1, key = !strcmp(o->mover->ops->name, "rdma"), err = FB_OK;
+	const struct fb_mover_ops *ops = o->mover->ops;
+	int last = g->nranks - 1, key = ops == &fb_mover_rdma || ops == &fb_mover_ucx, err = FB_OK;
 	int judge = key ? 0 : last, over = 0;
 	char *part = fb_segment_part(&o->segment, last);
 	struct fb_piece piece = {0, 64, 8};

@@ -7,7 +7,8 @@
  * is refused. Then movers that are wrong on purpose have to be caught.
  *
  * Names of movers as arguments: only these, and they must be there; wrong-target: PUTs to places
- * and with keys that are not the target's. FB_MOVER_SEED: another seed.
+ * and with keys that are not the target's; wrong-target-ucx: the same by UCX's queue pairs.
+ * FB_MOVER_SEED: another seed.
  * FB_TEST_EVERY: one list of so many; 3, 7 and 9 take all kinds in turn.
  * FB_TEST_DEVICE: the rails of mover rdma, as --rdma-device; transfers of 256 bytes use them all.
  * FB_MOVER_NCCL: another file than libnccl.so.2. FB_MOVER_MEMORY: of movers between GPUs, vmm,
@@ -362,6 +363,11 @@ int main(int argc, char **argv)
 		test_wrong(&b, &fb_mover_tcp);
 		test_wrong(&b, &fb_mover_file);
 		test_wrong(&b, &fb_mover_rdma);
+	}
+	if (argc > 1 && named("wrong-target-ucx", argc, argv)) {
+		/* Between hosts UCX tells of errors. */
+		CHECK_INT(fb_group_pretend_nodes(&b.world, b.world.nranks), FB_OK);
+		test_wrong(&b, &fb_mover_ucx);
 	}
 	code = check_done("test_mover");
 	/* Where a wait was in vain, others may still wait. */

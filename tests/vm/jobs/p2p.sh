@@ -132,6 +132,11 @@ if vm_wanted mover-wrong-key "$usual"; then
 	vm_run 240 2 "$build/tests/test_mover" wrong-target >$log 2>&1
 	verdict vm/mover-wrong-key $? $log
 fi
+if vm_wanted mover-ucx-wrong-key "$usual"; then
+	UCX_TLS=rc_verbs,ud_verbs,self UCX_NET_DEVICES=rxe0:1 UCX_IB_GID_INDEX=0 \
+		vm_run 240 2 "$build/tests/test_mover" wrong-target-ucx >$log 2>&1
+	verdict vm/mover-ucx-wrong-key $? $log
+fi
 # A KV cache by WRITEs from one rank to two, each run to its place, packed, and layer by layer.
 check kv_reshard 6 ',handover,rdma,.*,rdma,host,.*rdma rxe0:1 RoCE v2' 3 kv_reshard --engine rdma \
 	--layout hnd,nhd --decode-tp 2 --tokens 100 --layers 3

@@ -259,7 +259,7 @@ int fb_watchdog_alive(struct fb_watchdog *watchdog, const char *doing)
 
 /*
  * Ends the thread's sleep by a signal that it waits for and nobody else gets. It looks first
- * whether it is to close or the end is claimed, so this is not taken for a wish from outside.
+ * whether it is to close or the end is claimed, so this is not taken for a request from outside.
  */
 static void wake(struct fb_watchdog *w)
 {

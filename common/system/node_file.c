@@ -18,12 +18,12 @@
 
 enum { NAME_CHARS = 64 };
 
-/* What is asked for. */
-struct wish {
+/* The memory that the ranks ask for. */
+struct request {
 	size_t bytes;
-	bool now;    /* the memory is there at once */
-	bool named;  /* the file has a name for a while */
-	size_t huge; /* of huge pages of that size; 0: normal ones */
+	bool now;    /* allocate all pages at once, not at first touch */
+	bool named;  /* make the file in /dev/shm, where it has a name until all have mapped it */
+	size_t huge; /* bytes of a huge page; 0: normal pages */
 };
 
 /* How the host's ranks find the file of its first rank. */
@@ -34,20 +34,20 @@ struct address {
 };
 
 /*
- * Gives the file its size. Returns an errno. ftruncate alone would let a touch, long after this,
- * end the process: in a full /dev/shm, or beyond the limit on the job's memory.
+ * Gives the file its size. Returns an errno. After ftruncate alone, a full /dev/shm or the limit on
+ * the job's memory would end the process much later, when it first touches a page.
  */
-static int make_room(int fd, const struct wish *wish)
+static int make_room(int fd, const struct request *request)
 {
 	struct statvfs room;
 
-	if (wish->now)
-		return posix_fallocate(fd, 0, (off_t)wish->bytes);
-	if (ftruncate(fd, (off_t)wish->bytes) || fstatvfs(fd, &room))
+	if (request->now)
+		return posix_fallocate(fd, 0, (off_t)request->bytes);
+	if (ftruncate(fd, (off_t)request->bytes) || fstatvfs(fd, &room))
 		return errno;
-	if (!wish->named || !room.f_blocks)
+	if (!request->named || !room.f_blocks)
 		return 0;
-	return wish->bytes / room.f_frsize >= room.f_bavail ? ENOSPC : 0;
+	return request->bytes / room.f_frsize >= room.f_bavail ? ENOSPC : 0;
 }
 
 /* The flags of memfd_create: a size of huge pages is its logarithm. */
@@ -61,7 +61,7 @@ static unsigned memory_flags(size_t huge)
 }
 
 /* Makes the file and fills in its address. Returns an errno, with a->fd -1 and no name left. */
-static int make_file(struct address *a, const struct wish *wish)
+static int make_file(struct address *a, const struct request *request)
 {
 	struct timespec time;
 	struct stat is;
@@ -71,20 +71,20 @@ static int make_file(struct address *a, const struct wish *wish)
 	clock_gettime(CLOCK_REALTIME, &time);
 	snprintf(a->name, sizeof(a->name), "/fabricbench-%d-%ld%09ld", a->pid, (long)time.tv_sec,
 		 time.tv_nsec);
-	fd = wish->named ? shm_open(a->name, O_CREAT | O_EXCL | O_RDWR, 0600)
-			 : memfd_create(a->name, memory_flags(wish->huge));
+	fd = request->named ? shm_open(a->name, O_CREAT | O_EXCL | O_RDWR, 0600)
+			 : memfd_create(a->name, memory_flags(request->huge));
 	if (fd < 0)
 		return errno;
-	err = make_room(fd, wish);
+	err = make_room(fd, request);
 	if (!err && fstat(fd, &is))
 		err = errno;
 	if (err) {
-		if (wish->named)
+		if (request->named)
 			shm_unlink(a->name);
 		close(fd);
 		return err;
 	}
-	if (!wish->named)
+	if (!request->named)
 		a->name[0] = '\0';
 	a->fd = fd;
 	a->device = is.st_dev;
@@ -113,19 +113,19 @@ static int open_file(const struct address *a)
  * All ranks of the host map the file that the first one made; whether that went well is the same
  * on all of them. Only the last way says what went wrong.
  */
-static bool map_together(const struct fb_group *world, const struct wish *wish, void **base)
+static bool map_together(const struct fb_group *world, const struct request *request, void **base)
 {
 	struct address a = {.pid = (int)getpid(), .fd = -1};
 	/* Huge pages are reserved by the mapping: without it a touch could end the process. */
-	int flags = MAP_SHARED | (wish->huge ? 0 : MAP_NORESERVE);
-	bool last = wish->named || wish->huge, named = wish->named;
-	size_t bytes = wish->bytes;
+	int flags = MAP_SHARED | (request->huge ? 0 : MAP_NORESERVE);
+	bool last = request->named || request->huge, named = request->named;
+	size_t bytes = request->bytes;
 	void *mine = MAP_FAILED;
 	int local, ok, fd = -1, err = 0;
 
 	MPI_Comm_rank(world->node_comm, &local);
 	if (local == 0)
-		err = make_file(&a, wish);
+		err = make_file(&a, request);
 	if (err && last)
 		fb_error(FB_ESYS, "rank %d: no %zu bytes of %s: %s", world->rank, bytes,
 			 named ? "shared memory in /dev/shm" : "huge pages", strerror(err));
@@ -160,17 +160,17 @@ static bool map_together(const struct fb_group *world, const struct wish *wish, 
 
 int fb_node_file_map(const struct fb_group *world, size_t bytes, bool now, void **base)
 {
-	struct wish wish = {.bytes = bytes, .now = now};
+	struct request request = {.bytes = bytes, .now = now};
 
-	if (map_together(world, &wish, base))
+	if (map_together(world, &request, base))
 		return FB_OK;
-	wish.named = true;
-	return map_together(world, &wish, base) ? FB_OK : FB_ESYS;
+	request.named = true;
+	return map_together(world, &request, base) ? FB_OK : FB_ESYS;
 }
 
 int fb_node_file_map_huge(const struct fb_group *world, size_t bytes, size_t page, void **base)
 {
-	const struct wish wish = {.bytes = bytes, .huge = page};
+	const struct request request = {.bytes = bytes, .huge = page};
 
-	return map_together(world, &wish, base) ? FB_OK : FB_ESYS;
+	return map_together(world, &request, base) ? FB_OK : FB_ESYS;
 }

@@ -2,7 +2,7 @@
 /*
  * Kinds of pages that host memory is made of: what is asked for, what there is, what it became.
  *
- * Transparent huge pages are a wish that the kernel may or may not fulfil, page by page. Explicit
+ * Transparent huge pages are a request that the kernel may or may not grant, page by page. Explicit
  * ones (hugetlbfs) were reserved by the administrator, and memory is made of them or there is
  * none.
  */

@@ -168,17 +168,18 @@ static int make_room(struct fb_rdma_cache *cache)
 	return FB_OK;
 }
 
-/* What is to be registered, how. */
-struct wish {
+/* The memory to register. */
+struct request {
 	void *base;
 	size_t bytes;
-	bool device, by_address; /* by_address: of devices; the dma-buf is not the only way */
+	bool device;     /* memory of a GPU */
+	bool by_address; /* of a GPU: its address may be registered too, without a dma-buf */
 	int fd;
 	uint64_t offset;
 };
 
-/* The ways that there are, the best first. 0 or what errno said. */
-static int register_somehow(struct fb_rdma_cache *cache, const struct wish *w,
+/* Tries the ways to register memory, the best first. Returns 0 or an errno. */
+static int register_somehow(struct fb_rdma_cache *cache, const struct request *w,
 			    struct fb_rdma_region *r)
 {
 	int error = EOPNOTSUPP;
@@ -196,7 +197,7 @@ static int register_somehow(struct fb_rdma_cache *cache, const struct wish *w,
 	return error;
 }
 
-static int add(struct fb_rdma_cache *cache, const struct wish *w,
+static int add(struct fb_rdma_cache *cache, const struct request *w,
 	       const struct fb_rdma_region **region)
 {
 	void *base = w->base;
@@ -236,18 +237,18 @@ static int add(struct fb_rdma_cache *cache, const struct wish *w,
 int fb_rdma_register(struct fb_rdma_cache *cache, void *base, size_t bytes,
 		     const struct fb_rdma_region **region)
 {
-	const struct wish wish = {.base = base, .bytes = bytes, .fd = -1};
+	const struct request request = {.base = base, .bytes = bytes, .fd = -1};
 
-	return add(cache, &wish, region);
+	return add(cache, &request, region);
 }
 
 int fb_rdma_register_device(struct fb_rdma_cache *cache, void *base, size_t bytes, int fd,
 			    uint64_t offset, bool either, const struct fb_rdma_region **region)
 {
-	const struct wish wish = {.base = base, .bytes = bytes, .device = true, .fd = fd,
+	const struct request request = {.base = base, .bytes = bytes, .device = true, .fd = fd,
 				  .offset = offset, .by_address = either || fd < 0};
 
-	return add(cache, &wish, region);
+	return add(cache, &request, region);
 }
 
 bool fb_rdma_can_register_device(const struct fb_rdma_cache *cache, void *base, size_t bytes,
@@ -255,10 +256,10 @@ bool fb_rdma_can_register_device(const struct fb_rdma_cache *cache, void *base, 
 {
 	struct fb_rdma_cache probe = {.rails = cache->rails, .nrails = cache->nrails,
 				      .access = cache->access};
-	const struct wish wish = {.base = base, .bytes = bytes, .device = true, .fd = fd,
+	const struct request request = {.base = base, .bytes = bytes, .device = true, .fd = fd,
 				  .offset = offset, .by_address = fd < 0};
 	struct fb_rdma_region region;
-	int error = register_somehow(&probe, &wish, &region);
+	int error = register_somehow(&probe, &request, &region);
 
 	for (int i = 0; i < probe.nrails && !error; i++)
 		probe.rails[i].verbs->dereg_mr(region.mr[i]);

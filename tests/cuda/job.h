@@ -9,7 +9,7 @@
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/buffers.h"
 #include "collectives/engine/cuda/build.h"
-#include "collectives/engine/cuda/mail.h"
+#include "collectives/engine/cuda/proxy_links.h"
 #include "common/base/error.h"
 #include "tests/cuda/kernels.h"
 #include "tests/cuda/scheduler.h"
@@ -26,7 +26,7 @@ struct job_case {
 	enum fb_gpu_protocol protocol;
 	bool direct;
 	bool tma; /* direct, by bulk copies */
-	bool striped; /* direct, in wishes.slot_bytes where that suits */
+	bool striped; /* direct, in tuning.slot_bytes where that suits */
 	int nranks, channels;
 	enum fb_datatype datatype;
 	enum fb_redop redop;
@@ -34,11 +34,11 @@ struct job_case {
 	bool in_place;
 	bool wide; /* --accumulate f32 */
 	int nodes; /* 0: one; consecutive ranks, links between them in far memory */
-	bool mail; /* or by mail, which the caller has to have carried */
-	bool placed; /* by mail, slots apart from counters, as with GPUDirect */
+	bool proxied; /* or proxied, and the caller provides the proxy */
+	bool placed; /* proxied, with slots apart from counters, as with GPUDirect */
 	uint64_t count;
 	unsigned in_shift, out_shift; /* bytes that buffers begin late; in place: in_shift */
-	struct fb_gpu_wishes wishes;
+	struct fb_gpu_tuning tuning;
 	uint64_t epoch; /* of the first call */
 	uint32_t threads; /* of a block; 0: JOB_THREADS */
 };
@@ -52,7 +52,7 @@ struct job_rank {
 	bool is_fused;
 	char *links, *far, *slots, *scratch; /* slots: where placed */
 	uint8_t via[JOB_MOST];
-	struct fb_gpu_mail mail;
+	struct fb_gpu_proxy_links proxied;
 	const struct job *job;
 };
 
@@ -100,8 +100,8 @@ static uint64_t job_links(const void *arg, int rank, int peer)
 {
 	const struct job_rank *self = arg, *r = &self->job->ranks[rank];
 
-	if (r->via[peer] == FB_GPU_MAIL)
-		return job_address(self->far) + (r == self ? 0 : self->layout.mail);
+	if (r->via[peer] == FB_GPU_PROXIED)
+		return job_address(self->far) + (r == self ? 0 : self->layout.proxied);
 	return job_address(r->via[peer] == FB_GPU_NEAR ? r->links : r->far);
 }
 
@@ -109,9 +109,9 @@ static uint64_t job_slots(const void *arg, int rank, int peer)
 {
 	const struct job_rank *self = arg, *r = &self->job->ranks[rank];
 
-	if (!self->slots || r->via[peer] != FB_GPU_MAIL)
+	if (!self->slots || r->via[peer] != FB_GPU_PROXIED)
 		return job_links(arg, rank, peer);
-	return job_address(self->slots) + (r == self ? 0 : self->layout.mail);
+	return job_address(self->slots) + (r == self ? 0 : self->layout.proxied);
 }
 
 static char *job_memory(size_t bytes)
@@ -171,7 +171,7 @@ static void job_nodes(struct job *j)
 		j->local_rank_of[r] = r % each;
 		for (int p = 0; p < c->nranks; p++)
 			j->ranks[r].via[p] = r / each == p / each ? FB_GPU_NEAR
-					  : c->mail		 ? FB_GPU_MAIL
+					  : c->proxied		 ? FB_GPU_PROXIED
 								 : FB_GPU_FAR;
 	}
 	j->topology = (struct fb_topology){.nranks = c->nranks, .nnodes = c->nranks / each,
@@ -183,9 +183,9 @@ static int job_plans(struct job *j)
 {
 	const struct job_case *c = &j->c;
 	const struct fb_build_options options = {
-		.slots = c->wishes.slots ? (int)c->wishes.slots : 8,
+		.slots = c->tuning.slots ? (int)c->tuning.slots : 8,
 		.direct_with = c->direct ? job_is_near : NULL, .arg = j};
-	struct fb_gpu_wishes wishes = c->wishes;
+	struct fb_gpu_tuning tuning = c->tuning;
 	struct fb_gpu_facts facts = {0};
 	int err = FB_OK;
 
@@ -210,8 +210,8 @@ static int job_plans(struct job *j)
 			     .split = j->ranks[0].plans[0]->split, .counts = j->op.counts,
 			     .count = j->op.count,
 			     .element_bytes = fb_datatype_size(c->datatype)}};
-	wishes.striped = c->striped && !c->wide;
-	fb_gpu_choose_slices(&wishes, &facts, c->direct, &j->shape);
+	tuning.striped = c->striped && !c->wide;
+	fb_gpu_choose_slices(&tuning, &facts, c->direct, &j->shape);
 	for (int r = 0; r < c->nranks; r++)
 		j->ranks[r].scratch = job_memory(facts.scratch * j->op.count *
 							 j->shape.geometry.element_bytes + 64);
@@ -290,10 +290,10 @@ static int job_tables(struct job *j)
 						 .threads = (int)c->threads / FB_WARP * 32,
 						 .layout = &k->layout, .buffer = job_buffer,
 						 .links = job_links, .slots = job_slots, .arg = k,
-						 .via = k->via, .mail = &k->mail};
+						 .via = k->via, .proxied = &k->proxied};
 
 		k->job = j;
-		err = fb_gpu_mail_open(&k->mail, &view);
+		err = fb_gpu_proxy_links_open(&k->proxied, &view);
 		if (!err)
 			err = fb_gpu_build(&view, &k->table);
 		if (err)
@@ -329,7 +329,7 @@ static void job_close(struct job *j)
 			fb_plan_free(k->plans[i]);
 		fb_gpu_layout_free(&k->layout);
 		fb_gpu_table_free(&k->table);
-		fb_gpu_mail_close(&k->mail);
+		fb_gpu_proxy_links_close(&k->proxied);
 		free(k->links);
 		free(k->far);
 		free(k->slots);

@@ -162,7 +162,7 @@ static void test_mutants(void)
 			.algorithm = table[i].algorithm, .protocol = table[i].protocol,
 			.direct = table[i].direct, .nranks = 3, .channels = 1, .datatype = FB_F32,
 			.count = table[i].mutation == ALL_AT_ONCE ? 20 : 150, .threads = 64,
-			.wishes = {.slots = table[i].slots, .slot_bytes = table[i].slot_bytes}};
+			.tuning = {.slots = table[i].slots, .slot_bytes = table[i].slot_bytes}};
 
 		expect_caught(&c, table[i].mutation, false, table[i].what);
 	}
@@ -215,7 +215,7 @@ static void test_striped_mutants(void)
 		const struct job_case c = {
 			.algorithm = table[i].algorithm, .direct = true, .striped = true,
 			.nranks = 3, .channels = 2, .datatype = FB_F32, .count = 25000,
-			.threads = 64, .wishes = {.slot_bytes = FB_GPU_LEAST_STRIPE}};
+			.threads = 64, .tuning = {.slot_bytes = FB_GPU_LEAST_STRIPE}};
 
 		expect_caught(&c, table[i].mutation, false, table[i].what);
 	}

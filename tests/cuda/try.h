@@ -36,8 +36,8 @@ static void describe(const struct job_case *c, const char *what)
 	       : c->direct ? "direct"
 			   : protocols[c->protocol ? c->protocol + 1 : 0].name, c->nranks,
 	       c->channels, c->root, c->in_place, fb_datatype_name(c->datatype),
-	       fb_redop_name(c->redop), (unsigned long long)c->count, c->wishes.slots,
-	       c->wishes.slot_bytes, (unsigned long long)c->epoch, what);
+	       fb_redop_name(c->redop), (unsigned long long)c->count, c->tuning.slots,
+	       c->tuning.slot_bytes, (unsigned long long)c->epoch, what);
 }
 
 /* A rank's stream: three launches a call. */

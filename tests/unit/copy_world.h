@@ -304,12 +304,12 @@ static uint64_t expected_bytes(const struct world_in_one *w, int rank)
 	return own ? bytes - op->count * fb_datatype_size(op->datatype) : bytes;
 }
 
-/* Whether a job with these wishes goes right. */
-static bool goes_right(struct job *job, const struct fb_copy_wishes *wishes)
+/* Whether the result of a job with this tuning is right. */
+static bool goes_right(struct job *job, const struct fb_copy_tuning *tuning)
 {
 	int n = job->world.nranks;
 	bool right = true, sums = fb_collective_info(job->world.op.collective)->reduces;
-	uint64_t scratch = fb_copy_scratch_bytes(&job->world.op, wishes, n);
+	uint64_t scratch = fb_copy_scratch_bytes(&job->world.op, tuning, n);
 
 	for (int r = 0; r < n; r++) {
 		job->rank[r] = (struct rank_state){.call = 0};
@@ -317,7 +317,7 @@ static bool goes_right(struct job *job, const struct fb_copy_wishes *wishes)
 		job->scratch[r] = calloc(scratch ? scratch : 1, 1);
 		if (!CHECK(job->scratch[r] != NULL))
 			return false;
-		if (fb_copy_plan(&job->world.op, wishes, r, n, &job->rank[r].list))
+		if (fb_copy_plan(&job->world.op, tuning, r, n, &job->rank[r].list))
 			return false;
 		break_list(job, &job->rank[r].list);
 		CHECK(job->rank[r].list.count <= 4096);
@@ -326,7 +326,7 @@ static bool goes_right(struct job *job, const struct fb_copy_wishes *wishes)
 	right = run(job) && job->errors == 0;
 	/* But for tails, copies in rounds are alone in both their GPUs. */
 	if (job->rank[0].list.way && !strcmp(job->rank[0].list.way, "in rounds") &&
-	    !wishes->tail_bytes)
+	    !tuning->tail_bytes)
 		right &= job->crowded == 0;
 	for (int r = 0; r < n; r++) {
 		right &= sums || job->rank[r].moved == CALLS * expected_bytes(&job->world, r);

@@ -13,7 +13,7 @@
 
 #define NO_ROUNDS .round_bytes = UINT64_MAX
 
-static const struct fb_copy_wishes wishes[] = {
+static const struct fb_copy_tuning tunings[] = {
 	{.pull = false, .streams = 0, .relay_bytes = UINT64_MAX},
 	{.pull = true, .streams = 0, .relay_bytes = UINT64_MAX},
 	{.pull = false, .streams = 1, .relay_bytes = UINT64_MAX, NO_ROUNDS},
@@ -37,24 +37,24 @@ static const struct fb_copy_wishes wishes[] = {
 	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 384, NO_ROUNDS},
 };
 
-enum { WISHES = sizeof(wishes) / sizeof(wishes[0]), SUMS = 6 /* the last, for reductions */ };
+enum { TUNINGS = sizeof(tunings) / sizeof(tunings[0]), SUMS = 6 /* the last, for reductions */ };
 
-/* All wishes and orders, of reductions those that are for them. */
-static void test_wishes(struct job *job, const struct fb_operation *op, int n)
+/* Tries each tuning and each order; the last SUMS are for reductions only. */
+static void test_tunings(struct job *job, const struct fb_operation *op, int n)
 {
 	const struct fb_collective_info *info = fb_collective_info(op->collective);
 
 	if (!CHECK(world_open(&job->world, n, *op) == 0))
 		return;
-	for (size_t i = info->reduces ? WISHES - SUMS : 0; i < WISHES; i++) {
+	for (size_t i = info->reduces ? TUNINGS - SUMS : 0; i < TUNINGS; i++) {
 		for (int order = 0; order < ORDERS; order++) {
 			job->order = (enum order)order;
 			bool right = true;
 
 			for (int try = order == ONE_QUEUE ? 0 : 4; try < 5 && right; try++)
-				right = goes_right(job, &wishes[i]);
+				right = goes_right(job, &tunings[i]);
 			if (!CHECK(right))
-				printf("\t%s, %d ranks, in place %d, wishes %zu, order %d\n",
+				printf("\t%s, %d ranks, in place %d, tuning %zu, order %d\n",
 				       info->name, n, op->in_place, i, order);
 		}
 	}
@@ -86,14 +86,14 @@ static void test_all(struct job *job)
 
 				if (fb_copy_can(&op, false, why, sizeof(why)) &&
 				    (!place || info->in_place))
-					test_wishes(job, &op, n);
+					test_tunings(job, &op, n);
 			}
 		}
 	}
 }
 
 /* Whether a list relies on what the mutant lacks: results, pieces behind the first few. */
-static bool concerns(enum mutant m, const struct fb_operation *op, const struct fb_copy_wishes *w)
+static bool concerns(enum mutant m, const struct fb_operation *op, const struct fb_copy_tuning *w)
 {
 	bool sums = fb_collective_info(op->collective)->reduces;
 	bool chained = w->chain_bytes && (op->collective == FB_REDUCE ||
@@ -111,7 +111,7 @@ static bool concerns(enum mutant m, const struct fb_operation *op, const struct 
  * DONE before the copy does no harm where the copy that is last is the rank's own, nor where HEAD,
  * behind all of the copy, is waited for too.
  */
-static bool is_harmless(const struct fb_operation *op, const struct fb_copy_wishes *w)
+static bool is_harmless(const struct fb_operation *op, const struct fb_copy_tuning *w)
 {
 	if (fb_collective_info(op->collective)->reduces)
 		return op->collective == FB_ALL_REDUCE && !w->round_bytes && !w->tail_bytes;
@@ -131,23 +131,23 @@ static void test_mutants(struct job *job)
 		for (size_t c = 0; c < sizeof(collectives) / sizeof(collectives[0]); c++) {
 			bool sums = fb_collective_info(collectives[c])->reduces;
 
-			for (size_t i = sums ? WISHES - SUMS : 0; i < WISHES; i++) {
+			for (size_t i = sums ? TUNINGS - SUMS : 0; i < TUNINGS; i++) {
 				struct fb_operation op = {.collective = collectives[c],
 							  .datatype = FB_U8,
 							  .count = sums ? 1171 : 37};
 				int caught = 0;
 
-				if (m >= NO_AFTER && !concerns((enum mutant)m, &op, &wishes[i]))
+				if (m >= NO_AFTER && !concerns((enum mutant)m, &op, &tunings[i]))
 					continue;
-				if (m == EARLY_DONE && is_harmless(&op, &wishes[i]))
+				if (m == EARLY_DONE && is_harmless(&op, &tunings[i]))
 					continue;
 				if (!CHECK(world_open(&job->world, 4, op) == 0))
 					return;
 				job->mutant = (enum mutant)m;
 				for (int try = 0; try < 300 && !caught; try++)
-					caught = !goes_right(job, &wishes[i]);
+					caught = !goes_right(job, &tunings[i]);
 				if (!CHECK(caught))
-					printf("\tmutant %d, %s, wishes %zu\n", m,
+					printf("\tmutant %d, %s, tuning %zu\n", m,
 					       fb_collective_info(op.collective)->name, i);
 				world_close(&job->world);
 			}
@@ -159,7 +159,7 @@ static void test_mutants(struct job *job)
 /* At every step of the rotation each rank is served by one other. */
 static void test_rotation(void)
 {
-	const struct fb_copy_wishes wish = {.streams = 16};
+	const struct fb_copy_tuning tuning = {.streams = 16};
 	struct world_in_one w;
 
 	if (!CHECK(world_open(&w, 8, (struct fb_operation){.collective = FB_ALL_TO_ALL,
@@ -172,7 +172,7 @@ static void test_rotation(void)
 			struct fb_copy_list list;
 			int moves = 0;
 
-			if (!CHECK_INT(fb_copy_plan(&w.op, &wish, r, 8, &list), 0))
+			if (!CHECK_INT(fb_copy_plan(&w.op, &tuning, r, 8, &list), 0))
 				continue;
 			for (size_t i = 0; i < list.count; i++)
 				if (list.op[i].kind == FB_COPY_MOVE && list.op[i].to != r &&
@@ -189,13 +189,13 @@ static void test_rotation(void)
 /* The test of rounds can fail: streams of their own do crowd a GPU. */
 static void test_crowd(struct job *job)
 {
-	const struct fb_copy_wishes wish = {.streams = 16, NO_ROUNDS};
+	const struct fb_copy_tuning tuning = {.streams = 16, NO_ROUNDS};
 
 	if (!CHECK(world_open(&job->world, 4, (struct fb_operation){.collective = FB_ALL_GATHER,
 								    .datatype = FB_U8,
 								    .count = 37}) == 0))
 		return;
-	CHECK(goes_right(job, &wish));
+	CHECK(goes_right(job, &tuning));
 	CHECK(job->crowded > 0);
 	world_close(&job->world);
 }

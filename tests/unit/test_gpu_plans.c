@@ -48,7 +48,7 @@ static void test_all(const char *collective, const char *algorithm)
 				.redop = (enum fb_redop)(turn % 5),
 				.count = counts[turn % 6],
 				.threads = threads[turn % 3],
-				.wishes = {.slots = 1u << turn % 4, .ll_line = 16,
+				.tuning = {.slots = 1u << turn % 4, .ll_line = 16,
 					   .slot_bytes = slot_bytes[turn % 3]},
 			};
 
@@ -102,7 +102,7 @@ static void test_no_bytes(void)
 	for (int a = 0; a < fb_algorithm_count; a++) {
 		struct job_case c = {.algorithm = fb_algorithms[a], .protocol = FB_GPU_LL8,
 				     .nranks = RANKS, .channels = 1, .datatype = FB_F32,
-				     .threads = 16, .wishes = {.slots = 2, .ll_line = 8}};
+				     .threads = 16, .tuning = {.slots = 2, .ll_line = 8}};
 
 		c.channels = c.algorithm->channels ? c.algorithm->channels : 1;
 		for (uint64_t seed = 0; seed < SEEDS && possible(&c); seed++)
@@ -120,7 +120,7 @@ static void test_nodes(void)
 				.direct = protocols[k].direct,
 				.tma = protocols[k].tma, .nranks = 4, .nodes = 2,
 				.datatype = FB_F32, .count = 40 + 300 * (uint64_t)(a % 2),
-				.in_place = k % 2, .wishes = {.slots = 1u << (a + k) % 4}};
+				.in_place = k % 2, .tuning = {.slots = 1u << (a + k) % 4}};
 
 			c.channels = c.algorithm->channels ? c.algorithm->channels : 1;
 			if (c.algorithm->collective == FB_BARRIER)
@@ -203,7 +203,7 @@ static void test_striped(void)
 				.datatype = types[k % 5], .count = counts[(a + k) % 5],
 				.in_place = k / 5, .redop = a % 2 ? FB_AVG : FB_SUM,
 				.threads = 16u << k % 3,
-				.wishes = {.slot_bytes = 8192u >> k % 2, .slots = k % 3 ? 8 : 4}};
+				.tuning = {.slot_bytes = 8192u >> k % 2, .slots = k % 3 ? 8 : 4}};
 			static struct job j;
 
 			if (c.algorithm->channels)
@@ -298,7 +298,7 @@ static void test_wrap(void)
 				.algorithm = fb_algorithms[a], .protocol = protocols[k].protocol,
 				.direct = protocols[k].direct,
 				.tma = protocols[k].tma, .nranks = 3, .channels = 1,
-				.datatype = FB_F32, .count = 100, .wishes = {.slots = 2},
+				.datatype = FB_F32, .count = 100, .tuning = {.slots = 2},
 			};
 			static struct job j;
 			uint64_t messages = 1;
@@ -334,7 +334,7 @@ static void test_mixed(void)
 			.protocol = protocols[k].protocol,
 			.direct = protocols[k].direct, .tma = protocols[k].tma,
 			.nranks = JOB_RANKS, .channels = 1, .datatype = n % 2 ? FB_F32 : FB_I8,
-			.count = 3 + 50 * (uint64_t)n, .wishes = {.slots = 1u << n % 3}};
+			.count = 3 + 50 * (uint64_t)n, .tuning = {.slots = 1u << n % 3}};
 
 		c.channels = c.algorithm->channels ? c.algorithm->channels : 1;
 		if (!possible(&c) || job_open(&jobs[n], &c)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the shape of a GPU's call becomes by the user's wishes. */
+/* The shape of a GPU's call follows the user's tuning parameters. */
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/engine/cuda/build.h"
 #include "common/base/error.h"
@@ -7,7 +7,7 @@
 
 static struct fb_gpu_shape striped(uint32_t slots, uint32_t slot_bytes)
 {
-	const struct fb_gpu_wishes wishes = {
+	const struct fb_gpu_tuning tuning = {
 		.slots = slots, .slot_bytes = slot_bytes, .striped = true};
 	const struct fb_gpu_facts facts = {.lanes = 1};
 	struct fb_gpu_shape shape = {
@@ -15,7 +15,7 @@ static struct fb_gpu_shape striped(uint32_t slots, uint32_t slot_bytes)
 		.geometry = {.collective = FB_ALL_GATHER, .nranks = 2, .split = 1,
 			     .count = 1 << 20, .element_bytes = 4}};
 
-	fb_gpu_choose_slices(&wishes, &facts, true, &shape);
+	fb_gpu_choose_slices(&tuning, &facts, true, &shape);
 	return shape;
 }
 
@@ -67,7 +67,7 @@ static struct fb_plan *build(const struct fb_algorithm *algorithm, int channels,
 /* The slices of an all_reduce of 16 MiB by `direct` on four ranks. */
 static uint64_t slices(const struct fb_algorithm *algorithm, int channels, uint32_t slot_bytes)
 {
-	const struct fb_gpu_wishes wishes = {.slot_bytes = slot_bytes};
+	const struct fb_gpu_tuning tuning = {.slot_bytes = slot_bytes};
 	struct fb_plan *plan = build(algorithm, channels, false);
 	struct fb_gpu_facts facts = {0};
 	struct fb_gpu_shape shape = {
@@ -79,7 +79,7 @@ static uint64_t slices(const struct fb_algorithm *algorithm, int channels, uint3
 		return 0;
 	fb_gpu_plan_facts(&plan, 1, &facts);
 	fb_plan_free(plan);
-	fb_gpu_choose_slices(&wishes, &facts, true, &shape);
+	fb_gpu_choose_slices(&tuning, &facts, true, &shape);
 	return shape.slices;
 }
 

@@ -314,11 +314,11 @@ static void test_mutants(void)
 	close_world();
 }
 
-/* Blocks and threads that follow from sizes and wishes. */
+/* Blocks and threads that follow from sizes and from the limits that a user sets. */
 static void test_shape(void)
 {
 	const struct fb_p2p_limits free_choice = {.sms = 132}, small = {.sms = 16};
-	const struct fb_p2p_limits wished = {.channels = 4, .threads = 96, .sms = 132};
+	const struct fb_p2p_limits requested = {.channels = 4, .threads = 96, .sms = 132};
 	struct fb_p2p_shape shape;
 	struct fb_p2p_view view = {&w.job, &w.links, 0, false, NULL};
 
@@ -328,7 +328,7 @@ static void test_shape(void)
 	CHECK_INT(shape.threads, 512);
 	fb_p2p_choose_shape(&view, &small, &shape);
 	CHECK_INT(shape.movers, 16);
-	fb_p2p_choose_shape(&view, &wished, &shape);
+	fb_p2p_choose_shape(&view, &requested, &shape);
 	CHECK_INT(shape.movers, 4);
 	CHECK_INT(shape.threads, 96);
 	close_world();

@@ -153,8 +153,8 @@ static void plug(const int spec[DEVICES][PORTS][3])
 enum { UP = IBV_PORT_ACTIVE, DOWN = IBV_PORT_DOWN, X1 = 1, X4 = 2, X12 = 8, X2 = 16 };
 enum { QDR = 4, FDR = 16, EDR = 32, HDR = 64, NDR = 128 };
 
-/* Opens what `wish` names; the port wanted, or the error and two things that the reason says. */
-static void try_open(const char *wish, const char *want, int port, int err, const char *says,
+/* Opens the device list; expects the port, or the error and two parts of its reason. */
+static void try_open(const char *device, const char *want, int port, int err, const char *says,
 		     const char *too)
 {
 	struct fb_rdma_settings settings = fb_rdma_defaults;
@@ -162,7 +162,7 @@ static void try_open(const char *wish, const char *want, int port, int err, cons
 	char why[192] = "";
 	int n = 0;
 
-	settings.device = wish;
+	settings.device = device;
 	if (CHECK_INT(fb_rdma_rails_open(&verbs, &settings, rails, &n, why, sizeof(why)), err) &&
 	    !err && CHECK_INT(n, 1)) {
 		CHECK_STR(rails[0].name, want);
@@ -200,15 +200,15 @@ static void test_ports(void)
 	try_open("auto", NULL, 0, FB_EUNSUPPORTED, "no active port", "ibv_devinfo");
 }
 
-/* The rails that a wish opens, as "fb_one:2 fb_two:1". */
-static void try_rails(const char *wish, const char *want)
+/* Expects the rails that the device list opens, as "fb_one:2 fb_two:1". */
+static void try_rails(const char *device, const char *want)
 {
 	struct fb_rdma_settings settings = fb_rdma_defaults;
 	struct fb_rdma_rail rails[FB_RDMA_RAILS];
 	char why[192] = "", got[128] = "";
 	int n = 0;
 
-	settings.device = wish;
+	settings.device = device;
 	fake.opens = fake.domains = 100;
 	if (!CHECK_INT(fb_rdma_rails_open(&verbs, &settings, rails, &n, why, sizeof(why)), FB_OK))
 		return;

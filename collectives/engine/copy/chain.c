@@ -22,18 +22,18 @@ struct chain {
 	bool first, last;
 };
 
-bool fb_copy_is_chained(const struct fb_operation *op, const struct fb_copy_wishes *wishes,
+bool fb_copy_is_chained(const struct fb_operation *op, const struct fb_copy_tuning *tuning,
 			int nranks)
 {
 	bool rooted = op->collective == FB_BROADCAST || op->collective == FB_REDUCE;
 
-	return rooted && !wishes->pull && nranks > 2 && op->count > 0 && wishes->chain_bytes &&
-	       op->count * fb_datatype_size(op->datatype) >= wishes->chain_bytes;
+	return rooted && !tuning->pull && nranks > 2 && op->count > 0 && tuning->chain_bytes &&
+	       op->count * fb_datatype_size(op->datatype) >= tuning->chain_bytes;
 }
 
-static uint64_t piece_of(const struct fb_operation *op, const struct fb_copy_wishes *wishes)
+static uint64_t piece_of(const struct fb_operation *op, const struct fb_copy_tuning *tuning)
 {
-	uint64_t piece = wishes->piece_bytes / fb_datatype_size(op->datatype);
+	uint64_t piece = tuning->piece_bytes / fb_datatype_size(op->datatype);
 	uint64_t least = (op->count + MOST_PIECES - 1) / MOST_PIECES;
 
 	return piece < least ? (least + LINE - 1) / LINE * LINE : piece;
@@ -44,16 +44,16 @@ static uint64_t slot_of(const struct fb_operation *op, uint64_t piece)
 	return (piece * fb_datatype_size(op->datatype) + LINE - 1) / LINE * LINE;
 }
 
-uint64_t fb_copy_chain_bytes(const struct fb_operation *op, const struct fb_copy_wishes *wishes)
+uint64_t fb_copy_chain_bytes(const struct fb_operation *op, const struct fb_copy_tuning *tuning)
 {
-	return op->collective == FB_REDUCE ? WINDOW * slot_of(op, piece_of(op, wishes)) : 0;
+	return op->collective == FB_REDUCE ? WINDOW * slot_of(op, piece_of(op, tuning)) : 0;
 }
 
 static struct chain chain_of(const struct fb_copy_maker *m)
 {
 	int n = m->nranks, root = m->op->root;
 	int head = m->op->collective == FB_REDUCE ? (root + 1) % n : root;
-	struct chain c = {.count = m->op->count, .piece = piece_of(m->op, m->wishes)};
+	struct chain c = {.count = m->op->count, .piece = piece_of(m->op, m->tuning)};
 
 	c.slot = slot_of(m->op, c.piece);
 	c.pieces = (int)((c.count + c.piece - 1) / c.piece);

@@ -31,13 +31,13 @@
 
 #include "collectives/engine/copy/maker.h"
 
-bool fb_copy_is_chained(const struct fb_operation *op, const struct fb_copy_wishes *wishes,
+bool fb_copy_is_chained(const struct fb_operation *op, const struct fb_copy_tuning *tuning,
 			int nranks);
 
 /* Appends the rank's whole list. */
 void fb_copy_plan_chain(struct fb_copy_maker *m);
 
 /* Bytes of slots that each rank needs. */
-uint64_t fb_copy_chain_bytes(const struct fb_operation *op, const struct fb_copy_wishes *wishes);
+uint64_t fb_copy_chain_bytes(const struct fb_operation *op, const struct fb_copy_tuning *tuning);
 
 #endif

@@ -94,11 +94,11 @@ static int open_flags(struct copy_engine *e)
 }
 
 /* Collective: what sums need beside the buffers. */
-static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes)
+static int open_sums(struct copy_request *r, const struct fb_copy_tuning *tuning)
 {
 	const struct copy_engine *e = r->engine;
 	int n = e->group->nranks, err;
-	uint64_t bytes = fb_copy_scratch_bytes(r->op, wishes, n);
+	uint64_t bytes = fb_copy_scratch_bytes(r->op, tuning, n);
 	struct cudaFuncAttributes attributes;
 
 	if (!fb_copy_is_sum(r->op))
@@ -121,7 +121,7 @@ static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes
  * that would hide the last sum, it had better be short: of as many pieces or, in rounds, by pieces
  * that get shorter.
  */
-static void wish_sums(const struct copy_request *r, struct fb_copy_wishes *w)
+static void tune_sums(const struct copy_request *r, struct fb_copy_tuning *w)
 {
 	uint64_t bytes = r->op->count * fb_datatype_size(r->op->datatype);
 	uint64_t n = (uint64_t)r->engine->group->nranks, piece = bytes / n / 2, most;
@@ -144,7 +144,7 @@ static void wish_sums(const struct copy_request *r, struct fb_copy_wishes *w)
  * A row of n ranks takes n - 2 pieces longer than the copy of all, and each piece costs what is
  * copied in a few microseconds: with bytes^2 = all * that / (n - 2) both are equal.
  */
-static void wish_chain(const struct copy_request *r, struct fb_copy_wishes *w)
+static void tune_chain(const struct copy_request *r, struct fb_copy_tuning *w)
 {
 	uint64_t bytes = r->op->count * fb_datatype_size(r->op->datatype), piece = LEAST_PIECE;
 	uint64_t n = (uint64_t)r->engine->group->nranks;
@@ -163,25 +163,25 @@ static void wish_chain(const struct copy_request *r, struct fb_copy_wishes *w)
  * is more to copy, there is a stream for each peer, until copies are so large that they had better
  * go by turns again.
  */
-static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_case *c)
+static struct fb_copy_tuning tuning_of(struct copy_request *r, const struct fb_case *c)
 {
 	int n = r->engine->group->nranks, streams = (int)r->engine->settings->copy_streams;
 	bool graph = !strcmp(c->launch, "graph");
 	uint64_t block = r->op->count * fb_datatype_size(r->op->datatype);
 	uint64_t tail = block / 4 < TAIL_BYTES ? block / 4 : TAIL_BYTES;
-	struct fb_copy_wishes w;
+	struct fb_copy_tuning w;
 
 	r->batch = !streams && !graph && block < BATCH_BYTES && fb_copy_has_batch(r->engine);
 	if (!streams && !r->batch)
 		streams = n - 1 < 8 ? n - 1 : 8;
-	w = (struct fb_copy_wishes){
+	w = (struct fb_copy_tuning){
 		.pull = !strcmp(c->algorithm, "pull"), .streams = streams,
 		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES,
 		.round_bytes = r->engine->settings->copy_streams ? UINT64_MAX : ROUND_BYTES,
 		.tail_bytes = tail,
 	};
-	wish_sums(r, &w);
-	wish_chain(r, &w);
+	tune_sums(r, &w);
+	tune_chain(r, &w);
 	return w;
 }
 
@@ -203,15 +203,15 @@ static void copy_release(struct fb_request *request)
 static int set_up(struct copy_request *r, const struct fb_case *c)
 {
 	struct copy_engine *e = r->engine;
-	struct fb_copy_wishes wishes = wishes_of(r, c);
+	struct fb_copy_tuning tuning = tuning_of(r, c);
 	int err = open_flags(e);
 
 	if (err)
 		return err;
-	err = open_sums(r, &wishes);
+	err = open_sums(r, &tuning);
 	if (err)
 		return err;
-	err = fb_copy_plan(r->op, &wishes, e->group->rank, e->group->nranks, &r->list);
+	err = fb_copy_plan(r->op, &tuning, e->group->rank, e->group->nranks, &r->list);
 	if (!err)
 		err = fb_copy_streams_open(r);
 	if (!err)

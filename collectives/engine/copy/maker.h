@@ -14,7 +14,7 @@ enum { FB_COPY_LANES = 2 };
 /* What one rank's plan is made from; the first error stops the rest. */
 struct fb_copy_maker {
 	const struct fb_operation *op;
-	const struct fb_copy_wishes *wishes;
+	const struct fb_copy_tuning *tuning;
 	int rank, nranks, err;
 	size_t size; /* of an element */
 	int lane, beside; /* streams of copies in turn: of the next, of the one before */

@@ -39,22 +39,22 @@ struct fb_copy_part fb_copy_own(const struct fb_copy_maker *m, int rank, int ste
 {
 	int n = m->nranks;
 
-	*peer = m->wishes->pull ? (rank - step + n) % n : (rank + step) % n;
-	return m->wishes->pull ? part_of(m->op, n, *peer, rank) : part_of(m->op, n, rank, *peer);
+	*peer = m->tuning->pull ? (rank - step + n) % n : (rank + step) % n;
+	return m->tuning->pull ? part_of(m->op, n, *peer, rank) : part_of(m->op, n, rank, *peer);
 }
 
 struct fb_copy_part fb_copy_others(const struct fb_copy_maker *m, int rank, int step, int *peer)
 {
 	int n = m->nranks;
 
-	*peer = m->wishes->pull ? (rank + step) % n : (rank - step + n) % n;
-	return m->wishes->pull ? part_of(m->op, n, rank, *peer) : part_of(m->op, n, *peer, rank);
+	*peer = m->tuning->pull ? (rank + step) % n : (rank - step + n) % n;
+	return m->tuning->pull ? part_of(m->op, n, rank, *peer) : part_of(m->op, n, *peer, rank);
 }
 
 struct fb_copy_op fb_copy_part_move(const struct fb_copy_maker *m, int stream, int peer,
 				    const struct fb_copy_part *part)
 {
-	bool pull = m->wishes->pull;
+	bool pull = m->tuning->pull;
 
 	return (struct fb_copy_op){
 		.kind = FB_COPY_MOVE, .stream = stream, .peer = peer,

@@ -96,7 +96,7 @@ static void plan_streams(struct fb_copy_maker *m)
 
 	for (int step = 1; step < m->nranks; step++)
 		copies += fb_copy_own(m, m->rank, step, &peer).count > 0;
-	streams = min(m->wishes->streams, copies);
+	streams = min(m->tuning->streams, copies);
 	tell_ready(m);
 	fb_copy_fork(m, streams);
 	for (int step = 1; step < m->nranks; step++) {
@@ -116,20 +116,20 @@ static void plan_streams(struct fb_copy_maker *m)
 /* Two ranks have nobody to relay for. */
 static bool is_relayed(const struct fb_copy_maker *m)
 {
-	return m->op->collective == FB_BROADCAST && !m->wishes->pull && m->nranks > 2 &&
-	       m->op->count * m->size >= m->wishes->relay_bytes && m->op->count > 0;
+	return m->op->collective == FB_BROADCAST && !m->tuning->pull && m->nranks > 2 &&
+	       m->op->count * m->size >= m->tuning->relay_bytes && m->op->count > 0;
 }
 
 /* Two ranks have no more than one copy each anyway. */
 static bool by_turns(const struct fb_copy_maker *m)
 {
-	return m->wishes->streams > 0 && m->nranks > 2 &&
-	       m->op->count * m->size >= m->wishes->round_bytes;
+	return m->tuning->streams > 0 && m->nranks > 2 &&
+	       m->op->count * m->size >= m->tuning->round_bytes;
 }
 
 static void plan(struct fb_copy_maker *m)
 {
-	if (fb_copy_is_chained(m->op, m->wishes, m->nranks)) {
+	if (fb_copy_is_chained(m->op, m->tuning, m->nranks)) {
 		m->list.way = "in a row";
 		fb_copy_plan_chain(m);
 	} else if (fb_copy_is_sum(m->op)) {
@@ -140,17 +140,17 @@ static void plan(struct fb_copy_maker *m)
 	} else if (by_turns(m)) {
 		m->list.way = "by turns";
 		plan_one_stream(m, true);
-	} else if (m->wishes->streams) {
+	} else if (m->tuning->streams) {
 		plan_streams(m);
 	} else {
 		plan_one_stream(m, false);
 	}
 }
 
-int fb_copy_plan(const struct fb_operation *op, const struct fb_copy_wishes *wishes, int rank,
+int fb_copy_plan(const struct fb_operation *op, const struct fb_copy_tuning *tuning, int rank,
 		 int nranks, struct fb_copy_list *list)
 {
-	struct fb_copy_maker m = {.op = op, .wishes = wishes, .rank = rank, .nranks = nranks,
+	struct fb_copy_maker m = {.op = op, .tuning = tuning, .rank = rank, .nranks = nranks,
 			  .size = fb_datatype_size(op->datatype)};
 
 	plan(&m);

@@ -93,7 +93,8 @@ struct fb_copy_list {
 	const char *way;       /* how, where there are several; NULL for the plainest */
 };
 
-struct fb_copy_wishes {
+/* Tuning parameters of a list of copies, the same on all ranks. */
+struct fb_copy_tuning {
 	bool pull;
 	int streams;           /* 0: everything on the caller's stream */
 	uint64_t relay_bytes;  /* broadcasts of as much and more are relayed */
@@ -113,15 +114,15 @@ uint32_t fb_copy_flags(int nranks);
 bool fb_copy_can(const struct fb_operation *op, bool pull, char *reason, size_t n);
 
 /*
- * Local: the list of `rank`. Equal wishes on all ranks. 0 or FB_ENOMEM (printed), *list then
- * empty. fb_copy_list_free frees it.
+ * Makes the list of `rank`, without communication; all ranks pass the same tuning. Returns 0, or
+ * FB_ENOMEM (printed) with an empty *list. fb_copy_list_free frees it.
  */
-int fb_copy_plan(const struct fb_operation *op, const struct fb_copy_wishes *wishes, int rank,
+int fb_copy_plan(const struct fb_operation *op, const struct fb_copy_tuning *tuning, int rank,
 		 int nranks, struct fb_copy_list *list);
 void fb_copy_list_free(struct fb_copy_list *list);
 
 /* Bytes of scratch that each rank needs for the list; 0 for what is no reduction. */
-uint64_t fb_copy_scratch_bytes(const struct fb_operation *op, const struct fb_copy_wishes *wishes,
+uint64_t fb_copy_scratch_bytes(const struct fb_operation *op, const struct fb_copy_tuning *tuning,
 			       int nranks);
 
 /*

@@ -12,7 +12,7 @@ static int relay(const struct fb_copy_maker *m, int i)
 static int rounds(const struct fb_copy_maker *m)
 {
 	uint64_t each = m->op->count * m->size / (uint64_t)(m->nranks - 1);
-	uint64_t n = m->wishes->piece_bytes ? each / m->wishes->piece_bytes : 1;
+	uint64_t n = m->tuning->piece_bytes ? each / m->tuning->piece_bytes : 1;
 
 	return (int)(n < 1 ? 1 : n > FB_COPY_MOST_PIECES ? FB_COPY_MOST_PIECES : n);
 }
@@ -29,7 +29,7 @@ static struct fb_copy_part piece_of(const struct fb_copy_maker *m, int i, int ro
 
 static void relay_root(struct fb_copy_maker *m)
 {
-	int others = m->nranks - 1, streams = m->wishes->streams;
+	int others = m->nranks - 1, streams = m->tuning->streams;
 
 	streams = streams > others ? others : streams ? streams : 1;
 	fb_copy_fork(m, streams);

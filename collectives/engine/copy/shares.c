@@ -35,18 +35,18 @@ static int count_pieces(const struct fb_copy_shares *s)
 }
 
 struct fb_copy_shares fb_copy_shares_of(const struct fb_operation *op,
-					const struct fb_copy_wishes *wishes, int nranks)
+					const struct fb_copy_tuning *tuning, int nranks)
 {
 	uint64_t n = (uint64_t)nranks, size = fb_datatype_size(op->datatype), unit = LINE / size;
 	struct fb_copy_shares s = {.total = op->count, .share = op->count};
-	uint64_t most = wishes->sum_bytes / LINE * unit, pieces;
+	uint64_t most = tuning->sum_bytes / LINE * unit, pieces;
 
 	if (op->collective == FB_REDUCE_SCATTER)
 		s.total *= n;
 	else
 		s.share = round_up((op->count + n - 1) / n, unit);
 	most = most ? most : round_up(s.share + 1, unit);
-	s.last = wishes->last_bytes / LINE * unit;
+	s.last = tuning->last_bytes / LINE * unit;
 	pieces = (s.share + most - 1) / most;
 	pieces = pieces ? pieces : 1;
 	s.piece = round_up((s.share + pieces - 1) / pieces, unit);
@@ -142,16 +142,16 @@ void fb_copy_sum(struct fb_copy_maker *m, const struct fb_copy_shares *s, int i,
 		fb_copy_add(m, op);
 }
 
-uint64_t fb_copy_scratch_bytes(const struct fb_operation *op, const struct fb_copy_wishes *wishes,
+uint64_t fb_copy_scratch_bytes(const struct fb_operation *op, const struct fb_copy_tuning *tuning,
 			       int nranks)
 {
-	const struct fb_copy_shares s = fb_copy_shares_of(op, wishes, nranks);
+	const struct fb_copy_shares s = fb_copy_shares_of(op, tuning, nranks);
 	uint64_t pieces = (uint64_t)(nranks - 1) * FB_COPY_SLOTS;
 
 	if (!fb_copy_is_sum(op) || nranks == 1)
 		return 0;
-	if (fb_copy_is_chained(op, wishes, nranks))
-		return fb_copy_chain_bytes(op, wishes);
+	if (fb_copy_is_chained(op, tuning, nranks))
+		return fb_copy_chain_bytes(op, tuning);
 	if (op->collective == FB_REDUCE)
 		pieces += (uint64_t)s.pieces;
 	return pieces * s.piece * fb_datatype_size(op->datatype);

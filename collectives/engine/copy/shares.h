@@ -16,7 +16,7 @@ struct fb_copy_shares {
 };
 
 struct fb_copy_shares fb_copy_shares_of(const struct fb_operation *op,
-					const struct fb_copy_wishes *wishes, int nranks);
+					const struct fb_copy_tuning *tuning, int nranks);
 
 bool fb_copy_gets_result(const struct fb_operation *op, int rank);
 

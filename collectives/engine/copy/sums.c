@@ -126,7 +126,7 @@ enum { SUMS = FB_COPY_LANES + 1 };
 static void copy_round(struct fb_copy_maker *m, struct fb_copy_op op, int done, bool last)
 {
 	fb_copy_await(m, m->lane, op.peer, READY);
-	fb_copy_in_turn(m, op, last ? 0 : m->wishes->tail_bytes, done);
+	fb_copy_in_turn(m, op, last ? 0 : m->tuning->tail_bytes, done);
 	if (!last)
 		fb_copy_signal(m, m->lane, op.peer, HEAD);
 }
@@ -199,12 +199,12 @@ static void plan_rounds(struct fb_copy_maker *m, const struct fb_copy_shares *s)
 
 void fb_copy_plan_sum(struct fb_copy_maker *m)
 {
-	const struct fb_copy_shares s = fb_copy_shares_of(m->op, m->wishes, m->nranks);
+	const struct fb_copy_shares s = fb_copy_shares_of(m->op, m->tuning, m->nranks);
 
 	if (m->nranks == 1) {
 		fb_copy_move_own(m, 0, 0, 0, s.total * m->size);
 	} else if (m->nranks > 2 && m->op->collective != FB_REDUCE &&
-		   s.piece * m->size >= m->wishes->round_bytes) {
+		   s.piece * m->size >= m->tuning->round_bytes) {
 		m->list.way = "in rounds";
 		plan_rounds(m, &s);
 	} else {

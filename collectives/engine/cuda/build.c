@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "collectives/engine/cuda/draft.h"
-#include "collectives/engine/cuda/mail.h"
+#include "collectives/engine/cuda/proxy_links.h"
 #include "common/base/error.h"
 
 /* --- addresses ------------------------------------------------------------------------------- */
@@ -22,9 +22,9 @@ static const struct fb_plan *plan_of(const struct fb_gpu_builder *b)
 	return b->view->plans[b->channel];
 }
 
-static bool by_mail(const struct fb_gpu_view *v, const struct fb_link *l)
+static bool by_proxy(const struct fb_gpu_view *v, const struct fb_link *l)
 {
-	return v->via && v->via[l->peer] == FB_GPU_MAIL;
+	return v->via && v->via[l->peer] == FB_GPU_PROXIED;
 }
 
 /* The link's lane need not be the one that waits: another may drain it. */
@@ -44,7 +44,7 @@ static uint64_t peer_counter(const struct fb_gpu_builder *b, const struct fb_lin
 
 	return v->links(v->arg, l->peer, v->rank) +
 	       fb_gpu_counter_offset(v->shape, v->layout, b->channel, l->lane,
-				     by_mail(v, l) ? l->peer : v->rank, kind);
+				     by_proxy(v, l) ? l->peer : v->rank, kind);
 }
 
 static uint64_t progress(const struct fb_gpu_builder *b, int lane)
@@ -68,7 +68,7 @@ static struct fb_gpu_end slot_end(const struct fb_gpu_builder *b, bool out, uint
 	size_t places = (size_t)v->shape->nchannels * FB_MAX_LANES;
 	size_t place = (size_t)l->peer * places + (size_t)b->channel * FB_MAX_LANES + l->lane;
 	const uint64_t *slots = !out ? v->layout->in_slots
-				: by_mail(v, l) ? v->layout->mail_slots
+				: by_proxy(v, l) ? v->layout->proxied_slots
 						: v->layout->out_slots;
 
 	return (struct fb_gpu_end){
@@ -245,9 +245,9 @@ static void note_messages(const struct fb_gpu_builder *b, const struct fb_step *
 {
 	const struct fb_end *e = &plan_of(b)->ends[s->first_end];
 
-	for (int i = 0; b->view->mail && i < s->nsrc + s->ndst; i++, e++)
+	for (int i = 0; b->view->proxied && i < s->nsrc + s->ndst; i++, e++)
 		if (e->kind == FB_LINK)
-			fb_gpu_mail_message(b->view->mail, b->channel, i >= s->nsrc, e->link,
+			fb_gpu_proxy_message(b->view->proxied, b->channel, i >= s->nsrc, e->link,
 					    b->done[i >= s->nsrc][e->link], bytes);
 }
 

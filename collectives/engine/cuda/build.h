@@ -24,9 +24,9 @@ struct fb_gpu_shape {
 
 /* Which memory the links with a peer are in. */
 enum fb_gpu_via {
-	FB_GPU_NEAR, /* the usual one */
-	FB_GPU_FAR,  /* another one that both reach, see fb_gpu_layout.far_bytes */
-	FB_GPU_MAIL, /* each has its own; the hosts' proxies carry messages and counters over */
+	FB_GPU_NEAR,    /* the usual memory */
+	FB_GPU_FAR,     /* another memory that both reach, see fb_gpu_layout.far_bytes */
+	FB_GPU_PROXIED, /* each has its own; the hosts' proxies carry messages and counters over */
 };
 
 /*
@@ -34,17 +34,18 @@ enum fb_gpu_via {
  * rank has in its GPU: epochs and progress of blocks, counters by (channel, lane, peer), slots of
  * own in-links. Peers need to know where those slots are: in_slots, by [peer][channel][lane], is
  * exchanged so that out_slots has what the peers have for this rank. The far memory, if there is
- * one, has the same offsets, but only its own links' slots. Behind them, at `mail`, is this
- * rank's stand-in for the parts of all peers that it reaches by mail: it writes there what would
- * go into theirs, with counters by the peer's number and slots of out-links at mail_slots.
+ * one, has the same offsets, but only its own links' slots. Behind them, at `proxied`, is this
+ * rank's stand-in for the parts of all peers that it reaches through the proxy. The rank writes
+ * there what would go into the peer's part. Counters are by the peer's number, and slots of
+ * out-links are at proxied_slots.
  */
 struct fb_gpu_layout {
 	uint64_t progress, counters, slots, bytes; /* offsets, and the part's size */
-	uint64_t far_bytes, mail;                  /* of the part in far memory */
-	uint64_t *in_slots, *out_slots, *mail_slots;
+	uint64_t far_bytes, proxied;               /* of the part in far memory */
+	uint64_t *in_slots, *out_slots, *proxied_slots;
 };
 
-struct fb_gpu_mail; /* mail.h */
+struct fb_gpu_proxy_links; /* proxy_links.h */
 struct fb_gpu_view;
 
 /* Address of the slots of the links between the two, one of which is view->rank. */
@@ -61,8 +62,8 @@ struct fb_gpu_view {
 	const struct fb_gpu_layout *layout;
 	/*
 	 * Address of a rank's buffer, and of its part of the memory of its links with `peer`, as
-	 * seen here. One of the two is this rank; both: the usual memory. By mail, the peer's part
-	 * is what stands in for it.
+	 * seen here. One of the two is this rank; both: the usual memory. Where the proxy
+	 * carries the links, the peer's part is its stand-in.
 	 */
 	uint64_t (*buffer)(const void *arg, int rank, uint8_t buffer);
 	uint64_t (*links)(const void *arg, int rank, int peer);
@@ -70,7 +71,7 @@ struct fb_gpu_view {
 	uint64_t (*slots)(const void *arg, int rank, int peer);
 	const void *arg;
 	const uint8_t *via;       /* as for fb_gpu_lay_out */
-	struct fb_gpu_mail *mail; /* told how long messages are, or NULL */
+	struct fb_gpu_proxy_links *proxied; /* gets the lengths of messages; may be NULL */
 };
 
 /* Kinds of counters that a peer raises in this rank's part. */
@@ -98,27 +99,27 @@ struct fb_gpu_facts {
 
 void fb_gpu_plan_facts(struct fb_plan *const *plans, int nchannels, struct fb_gpu_facts *facts);
 
-/* Wishes of the user's; 0: chosen here. */
-struct fb_gpu_wishes {
+/* Tuning parameters that the user has set; 0: the functions below choose the value. */
+struct fb_gpu_tuning {
 	uint32_t slots, slot_bytes, ll_line;
 	int channels, threads;
-	bool striped; /* if plans and blocks suit; slot_bytes: of a stripe, slots: loads at once */
+	bool striped; /* if plans and blocks allow it; slot_bytes: of a stripe; slots: loads */
 };
 
 /*
  * How many channels and threads, before plans are made: `multiple` as fb_algorithm.channels,
  * `most`: multiprocessors there are for each lane.
  */
-int fb_gpu_choose_channels(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
+int fb_gpu_choose_channels(const struct fb_gpu_tuning *tuning, enum fb_gpu_protocol protocol,
 			   int multiple, uint64_t bytes, int most);
-int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
+int fb_gpu_choose_threads(const struct fb_gpu_tuning *tuning, enum fb_gpu_protocol protocol,
 			  uint64_t channel_bytes);
 
 /*
  * Slices, slots and their size, from the maximum of all ranks' facts. Reads the collective,
  * counts, sizes and nchannels already in *shape.
  */
-void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
+void fb_gpu_choose_slices(const struct fb_gpu_tuning *tuning, const struct fb_gpu_facts *facts,
 			  bool direct, struct fb_gpu_shape *shape);
 
 /*

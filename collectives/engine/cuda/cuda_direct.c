@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * GPUDirect for links over rdma: slots in GPU memory that the network's device reads and writes
- * itself (mail.h says in which order). Whether that can be had is found out once, with a page of
+ * itself (order: proxy_links.h). Whether that can be had is found out once, with a page of
  * memory. **Not run on hardware.**
  */
 #include <stdio.h>
@@ -79,9 +79,9 @@ uint64_t fb_cuda_slots_address(const void *arg, int rank, int peer)
 	const struct cuda_request *r = arg;
 	int self = r->engine->group->rank, other = rank == self ? peer : rank;
 
-	if (!r->slots.base || r->via[other] != FB_GPU_MAIL)
+	if (!r->slots.base || r->via[other] != FB_GPU_PROXIED)
 		return fb_cuda_links_address(arg, rank, peer);
-	return (uint64_t)(uintptr_t)r->slots.base + (rank == self ? 0 : r->layout.mail);
+	return (uint64_t)(uintptr_t)r->slots.base + (rank == self ? 0 : r->layout.proxied);
 }
 
 static int flush(void *arg)
@@ -91,11 +91,11 @@ static int flush(void *arg)
 	return fb_gpu_direct_flush(&r->engine->gpu);
 }
 
-void fb_cuda_mail_slots(struct cuda_request *r)
+void fb_cuda_proxied_slots(struct cuda_request *r)
 {
-	r->mail.direct = r->slots;
-	r->mail.flush = r->engine->flushes ? flush : NULL;
-	r->mail.arg = r;
+	r->proxied.direct = r->slots;
+	r->proxied.flush = r->engine->flushes ? flush : NULL;
+	r->proxied.arg = r;
 }
 
 void fb_cuda_close_slots(struct cuda_request *r)

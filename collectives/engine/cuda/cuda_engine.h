@@ -5,7 +5,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/engine/cuda/build.h"
-#include "collectives/engine/cuda/mail.h"
+#include "collectives/engine/cuda/proxy_links.h"
 #include "collectives/engine/on_stream.h"
 #include "common/cuda/gpu_segment.h"
 
@@ -13,7 +13,7 @@ enum fb_cuda_wire {
 	FB_CUDA_NOTHING,
 	FB_CUDA_PEER,   /* the peer's memory */
 	FB_CUDA_PINNED, /* host memory that both map */
-	FB_CUDA_TCP,    /* mail.h */
+	FB_CUDA_TCP,    /* proxy_links.h */
 	FB_CUDA_RDMA,
 	FB_CUDA_WIRES,
 };
@@ -61,14 +61,14 @@ struct cuda_request {
 	const struct fb_cuda_wires *wires;
 	uint8_t *via;                    /* [nranks] as fb_gpu_lay_out; NULL: all near */
 	bool wide;                       /* sums within a step stay f32 */
-	struct fb_gpu_wishes wishes;
+	struct fb_gpu_tuning tuning;
 	struct fb_gpu_shape shape;
 	struct fb_plan **plans;          /* [shape.nchannels] */
 	struct fb_segment links, far_links, scratch;
 	struct fb_gpu_layout layout;
-	struct fb_gpu_mail mail;
+	struct fb_gpu_proxy_links proxied;
 	struct fb_device_memory slots;   /* GPUDirect: own GPU memory, else base NULL */
-	bool mailed;                     /* the proxy has it */
+	bool proxy_added;                /* the proxy carries its links */
 	struct fb_gpu_table table;
 	bool fused;
 	int exchange_blocks;             /* the channels asked for, where there is one; 0: any */
@@ -123,13 +123,13 @@ void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n
 /*
  * GPUDirect (cuda_direct.c). Collective, after the transport is open: sets e->slots and e->flushes,
  * FB_OK or FB_EINPUT (printed) where what was asked for cannot be had. A request's slots in GPU
- * memory: collective, without effect where it has none; the address function; given to its mail;
- * and freed.
+ * memory: collective, without effect where it has none; the address function; given to its
+ * proxied links; and freed.
  */
 int fb_cuda_choose_slots(struct cuda_engine *e);
 int fb_cuda_open_slots(struct cuda_request *r);
 uint64_t fb_cuda_slots_address(const void *arg, int rank, int peer);
-void fb_cuda_mail_slots(struct cuda_request *r);
+void fb_cuda_proxied_slots(struct cuda_request *r);
 void fb_cuda_close_slots(struct cuda_request *r);
 
 /*

@@ -124,8 +124,8 @@ static void shape_lines(struct cuda_request *r)
 	each = (groups + r->blocks - 1) / r->blocks;
 	passes = (each + full - 1) / full;
 	warps = between((each + passes - 1) / passes, LEAST_WARPS, full);
-	if (r->wishes.threads)
-		warps = between((uint64_t)r->wishes.threads / WARP, 1, full);
+	if (r->tuning.threads)
+		warps = between((uint64_t)r->tuning.threads / WARP, 1, full);
 	r->threads = (unsigned)(warps * WARP);
 }
 
@@ -134,12 +134,12 @@ static void shape_words(struct cuda_request *r)
 {
 	uint64_t lines = (r->exchange.bytes + 7) / 8, threads = FUSED_THREADS;
 
-	if (r->wishes.threads)
-		threads = (uint64_t)r->wishes.threads;
+	if (r->tuning.threads)
+		threads = (uint64_t)r->tuning.threads;
 	else if (lines < threads)
 		threads = (lines + WARP - 1) / WARP * WARP;
 	threads = between(threads, WARP, FB_GPU_FUSED_THREADS);
-	if (!r->wishes.threads && lines > threads * FB_GPU_FUSED_BLOCKS)
+	if (!r->tuning.threads && lines > threads * FB_GPU_FUSED_BLOCKS)
 		threads = FB_GPU_FUSED_THREADS;
 	r->threads = (unsigned)threads;
 	shape_exchange(r, lines, threads,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CUDA engine's links over networks: which transport carries the mail (mail.h), its proxy, and
+ * The CUDA engine's links over networks: the transport, its proxy (proxy_links.h), and
  * the links of a request. Sockets are opened when the first case needs them, RDMA devices with
  * the engine, because rows are to say where there is none. Bytes are staged in pinned host memory,
  * or RDMA devices reach them in GPU memory (cuda_direct.c).
@@ -40,7 +40,7 @@ int fb_cuda_network_open(struct cuda_engine *e)
 	if (!err)
 		err = fb_group_agree(e->group, fb_cuda_choose_slots(e));
 	if (!err && e->slots != FB_CUDA_STAGED && e->rdma.notify != FB_RDMA_NOTIFY_IMM) {
-		/* Completions only: mail.h. */
+		/* Completions only: proxy_links.h. */
 		e->network[FB_CUDA_RDMA]->ops->close(e->network[FB_CUDA_RDMA]);
 		e->network[FB_CUDA_RDMA] = NULL;
 		e->rdma.notify = FB_RDMA_NOTIFY_IMM;
@@ -91,7 +91,7 @@ static int open_wire(struct cuda_engine *e, enum fb_cuda_wire wire)
 	return fb_group_agree(e->group, err);
 }
 
-static int poll_mail(void *arg)
+static int poll_proxied(void *arg)
 {
 	const struct cuda_request *r = arg;
 
@@ -107,24 +107,24 @@ int fb_cuda_connect(struct cuda_request *r)
 	if (!is_network(wire))
 		return FB_OK;
 	err = open_wire(e, wire);
-	fb_cuda_mail_slots(r);
+	fb_cuda_proxied_slots(r);
 	if (!err)
-		err = fb_gpu_proxy_add(e->proxy[wire], &r->mail, (uint32_t)e->settings->slots);
-	r->mailed = !err;
+		err = fb_gpu_proxy_add(e->proxy[wire], &r->proxied, (uint32_t)e->settings->slots);
+	r->proxy_added = !err;
 	return err;
 }
 
 void fb_cuda_watch(struct cuda_request *r)
 {
-	if (r->mailed)
-		fb_gpu_stream_watch(r->on.stream, poll_mail, r);
+	if (r->proxy_added)
+		fb_gpu_stream_watch(r->on.stream, poll_proxied, r);
 }
 
 void fb_cuda_disconnect(struct cuda_request *r)
 {
-	if (r->mailed)
-		fb_gpu_proxy_remove(r->engine->proxy[r->wires->far], &r->mail);
-	fb_gpu_mail_close(&r->mail);
+	if (r->proxy_added)
+		fb_gpu_proxy_remove(r->engine->proxy[r->wires->far], &r->proxied);
+	fb_gpu_proxy_links_close(&r->proxied);
 }
 
 void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n)
@@ -134,6 +134,6 @@ void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n
 
 	text[0] = '\0';
 	for (int rank = 0; rank < w->nranks && !text[0]; rank++)
-		if (rank != w->rank && r->via[rank] == FB_GPU_MAIL)
+		if (rank != w->rank && r->via[rank] == FB_GPU_PROXIED)
 			t->ops->describe(t, rank, text, n);
 }

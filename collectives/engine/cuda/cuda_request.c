@@ -20,7 +20,7 @@ enum { FUSED_BYTES = 1 << 20, FUSED_LINES = 48 << 20 };
 static enum fb_gpu_protocol protocol_of(const struct cuda_request *r, const struct fb_case *c)
 {
 	if (!strcmp(c->protocol, "ll"))
-		return r->wishes.ll_line == 8 ? FB_GPU_LL8 : FB_GPU_LL16;
+		return r->tuning.ll_line == 8 ? FB_GPU_LL8 : FB_GPU_LL16;
 	return strcmp(c->protocol, "ll128") ? FB_GPU_SIMPLE : FB_GPU_LL128;
 }
 
@@ -112,7 +112,7 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 	const struct fb_settings *s = r->engine->settings;
 	const struct fb_tuned *tuned = &r->op->tuned;
 
-	r->wishes = (struct fb_gpu_wishes){
+	r->tuning = (struct fb_gpu_tuning){
 		.slots = (uint32_t)s->slots, .ll_line = (uint32_t)s->ll_line,
 		.slot_bytes = (uint32_t)(s->slot_bytes ? s->slot_bytes : tuned->slot_bytes),
 		.channels = (int)(s->channels ? s->channels : tuned->channels),
@@ -125,13 +125,13 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 	r->shape.protocol = protocol_of(r, c);
 	r->wide = s->accumulate == FB_ACCUMULATE_F32 && fb_is_narrow_float(r->op->datatype) &&
 		  fb_collective_info(r->op->collective)->reduces;
-	r->wishes.striped = r->striped && !r->wide;
+	r->tuning.striped = r->striped && !r->wide;
 	if (is_exchange(r)) {
-		r->exchange_blocks = r->wishes.channels;
+		r->exchange_blocks = r->tuning.channels;
 		if (!s->channels && r->op->together > 1 && r->exchange_blocks > fb_cuda_share(r))
 			r->exchange_blocks = fb_cuda_share(r);
-		r->wishes.channels = 1;
-		r->wishes.slot_bytes = (uint32_t)exchange_limit(r) + FB_GPU_LINE;
+		r->tuning.channels = 1;
+		r->tuning.slot_bytes = (uint32_t)exchange_limit(r) + FB_GPU_LINE;
 	}
 	r->shape.nranks = r->engine->group->nranks;
 }
@@ -151,16 +151,16 @@ static void choose(struct cuda_request *r, int lanes)
 	int most = fb_cuda_share(r) / lanes / multiple * multiple;
 
 	/* A table's number is for an operation alone; the user's is the user's. */
-	if (!r->engine->settings->channels && r->op->together > 1 && r->wishes.channels > most)
-		r->wishes.channels = most > multiple ? most : multiple;
-	r->shape.nchannels = fb_gpu_choose_channels(&r->wishes, r->shape.protocol, multiple, bytes,
+	if (!r->engine->settings->channels && r->op->together > 1 && r->tuning.channels > most)
+		r->tuning.channels = most > multiple ? most : multiple;
+	r->shape.nchannels = fb_gpu_choose_channels(&r->tuning, r->shape.protocol, multiple, bytes,
 						    fb_cuda_share(r) / lanes);
 	r->shape.geometry = (struct fb_geometry){
 		.collective = r->op->collective, .nranks = r->shape.nranks,
 		.counts = r->op->counts, .count = r->op->count,
 		.element_bytes = fb_datatype_size(r->op->datatype),
 	};
-	r->threads = (unsigned)fb_gpu_choose_threads(&r->wishes, r->shape.protocol,
+	r->threads = (unsigned)fb_gpu_choose_threads(&r->tuning, r->shape.protocol,
 						     bytes / (uint64_t)r->shape.nchannels);
 }
 
@@ -216,7 +216,7 @@ static int open_memory(struct cuda_request *r, const struct fb_case *c)
 	MPI_Allreduce(MPI_IN_PLACE, &facts, sizeof(facts) / sizeof(uint64_t), MPI_UINT64_T, MPI_MAX,
 		      w->comm);
 	r->shape.geometry.split = r->plans[0]->split;
-	fb_gpu_choose_slices(&r->wishes, &facts, r->direct, &r->shape);
+	fb_gpu_choose_slices(&r->tuning, &facts, r->direct, &r->shape);
 	err = check_resident(r);
 	if (err)
 		return err;
@@ -253,9 +253,9 @@ static int build_table(struct cuda_request *r)
 		.layout = &r->layout, .buffer = buffer_address,
 		.links = fb_cuda_links_address, .slots = fb_cuda_slots_address, .arg = r,
 		.via = r->via,
-		.mail = &r->mail,
+		.proxied = &r->proxied,
 	};
-	int err = fb_gpu_mail_open(&r->mail, &view);
+	int err = fb_gpu_proxy_links_open(&r->proxied, &view);
 
 	if (!err)
 		err = fb_gpu_build(&view, &r->table);

@@ -96,7 +96,7 @@ int fb_cuda_choose_via(struct cuda_request *r)
 {
 	const struct fb_group *w = r->engine->group;
 
-	uint8_t far = r->wires->far == FB_CUDA_PINNED ? FB_GPU_FAR : FB_GPU_MAIL;
+	uint8_t far = r->wires->far == FB_CUDA_PINNED ? FB_GPU_FAR : FB_GPU_PROXIED;
 	bool near = r->wires->near != FB_CUDA_NOTHING;
 
 	if (r->wires->far == FB_CUDA_NOTHING)
@@ -142,9 +142,9 @@ uint64_t fb_cuda_links_address(const void *arg, int rank, int peer)
 	int self = r->engine->group->rank, other = rank == self ? peer : rank;
 	bool far = r->via && r->via[other] != FB_GPU_NEAR;
 
-	if (far && r->via[other] == FB_GPU_MAIL)
+	if (far && r->via[other] == FB_GPU_PROXIED)
 		return (uint64_t)(uintptr_t)fb_segment_part(&r->far_links, self) +
-		       (rank == self ? 0 : r->layout.mail);
+		       (rank == self ? 0 : r->layout.proxied);
 	return (uint64_t)(uintptr_t)fb_segment_part(far ? &r->far_links : &r->links, rank);
 }
 
@@ -159,7 +159,7 @@ void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n)
 		[FB_CUDA_PEERMEM] = ", GPUDirect peermem"};
 	char network[FB_PATH_CHARS - 48] = "", stripes[32] = "", size[FB_SIZE_CHARS];
 
-	if (r->mailed) {
+	if (r->proxy_added) {
 		fb_cuda_describe_network(r, network, sizeof(network));
 		far = network;
 	}
@@ -169,7 +169,7 @@ void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n)
 	else if (r->striped)
 		snprintf(stripes, sizeof(stripes), ", not striped");
 	snprintf(text, n, "%s%s%s%s%s%s%s", near, *near && *far ? "+" : "", far,
-		 r->mailed ? slots[r->slots.base ? r->engine->slots : FB_CUDA_STAGED] : "",
+		 r->proxy_added ? slots[r->slots.base ? r->engine->slots : FB_CUDA_STAGED] : "",
 		 r->fused ? ", fused" : "", r->tma && !r->shared ? ", unaligned: by loads" : "",
 		 stripes);
 }

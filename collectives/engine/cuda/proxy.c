@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The thread that carries mail; see proxy.h. */
+/* The proxy thread; see proxy.h. */
 #include "collectives/engine/cuda/proxy.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/spin.h"
 
-enum { MOST_MAILS = 256 }; /* requests at once */
+enum { MOST_SETS = 256 }; /* sets of links, one for each request */
 
 struct fb_gpu_proxy {
 	struct fb_transport *transport;
@@ -18,18 +18,18 @@ struct fb_gpu_proxy {
 	pthread_mutex_t lock; /* of all below but `err` and `wanted`, and of the transport */
 	pthread_cond_t changed;
 	struct {
-		struct fb_gpu_mail *mail;
-		struct fb_port **ports; /* [n], of the mailed links in order */
+		struct fb_gpu_proxy_links *proxied;
+		struct fb_port **ports; /* [n], of the proxied links in order */
 		int n;
-	} mails[MOST_MAILS];
-	int nmails;
+	} sets[MOST_SETS];
+	int nsets;
 	bool ends;
 	int wanted; /* the main thread wants the lock; atomic */
 	int err;    /* atomic */
 };
 
 /* Passes on what the GPU has put into its slots. Returns whether there was something. */
-static bool carry_out(struct fb_gpu_mail_link *m)
+static bool carry_out(struct fb_gpu_proxy_link *m)
 {
 	uint64_t available = __atomic_load_n(m->available, __ATOMIC_ACQUIRE), before = m->done;
 
@@ -50,7 +50,7 @@ static bool carry_out(struct fb_gpu_mail_link *m)
 }
 
 /* Puts what has arrived into the GPU's slots, as far as they are free. */
-static bool carry_in(struct fb_gpu_mail_link *m)
+static bool carry_in(struct fb_gpu_proxy_link *m)
 {
 	uint64_t before = m->done;
 
@@ -73,18 +73,18 @@ static bool carry_in(struct fb_gpu_mail_link *m)
 	return m->done != before;
 }
 
-static bool is_mailed(const struct fb_gpu_mail_link *m)
+static bool is_proxied(const struct fb_gpu_proxy_link *m)
 {
 	return m->peer >= 0 && m->messages > 0;
 }
 
 /* 1, 0, or an error. */
-static int carry(struct fb_gpu_mail *mail, struct fb_gpu_mail_link *m)
+static int carry(struct fb_gpu_proxy_links *proxied, struct fb_gpu_proxy_link *m)
 {
-	if (!is_mailed(m))
+	if (!is_proxied(m))
 		return 0;
-	if (mail->direct.base)
-		return m->sends ? fb_gpu_direct_out(m) : fb_gpu_direct_in(mail, m);
+	if (proxied->direct.base)
+		return m->sends ? fb_gpu_direct_out(m) : fb_gpu_direct_in(proxied, m);
 	return m->sends ? carry_out(m) : carry_in(m);
 }
 
@@ -92,9 +92,9 @@ static int carry_all(struct fb_gpu_proxy *p)
 {
 	int moved = 0;
 
-	for (int k = 0; k < p->nmails; k++)
-		for (int i = 0; i < p->mails[k].mail->n; i++) {
-			int result = carry(p->mails[k].mail, &p->mails[k].mail->links[i]);
+	for (int k = 0; k < p->nsets; k++)
+		for (int i = 0; i < p->sets[k].proxied->n; i++) {
+			int result = carry(p->sets[k].proxied, &p->sets[k].proxied->links[i]);
 
 			if (result < 0)
 				return result;
@@ -114,7 +114,7 @@ static void *proxy_main(void *arg)
 	while (!p->ends) {
 		int err, moved;
 
-		if (__atomic_load_n(&p->wanted, __ATOMIC_RELAXED) || !p->nmails || p->err) {
+		if (__atomic_load_n(&p->wanted, __ATOMIC_RELAXED) || !p->nsets || p->err) {
 			pthread_cond_wait(&p->changed, &p->lock);
 			continue;
 		}
@@ -188,11 +188,11 @@ int fb_gpu_proxy_state(const struct fb_gpu_proxy *p)
 /* Whether all that the GPU has sent so far is out of this host. The proxy stands still. */
 static bool is_quiet(const struct fb_gpu_proxy *p)
 {
-	for (int k = 0; k < p->nmails; k++)
-		for (int i = 0; i < p->mails[k].mail->n; i++) {
-			const struct fb_gpu_mail_link *m = &p->mails[k].mail->links[i];
+	for (int k = 0; k < p->nsets; k++)
+		for (int i = 0; i < p->sets[k].proxied->n; i++) {
+			const struct fb_gpu_proxy_link *m = &p->sets[k].proxied->links[i];
 
-			if (!is_mailed(m))
+			if (!is_proxied(m))
 				continue;
 			if (m->sends && m->done != __atomic_load_n(m->available, __ATOMIC_ACQUIRE))
 				return false;
@@ -222,73 +222,74 @@ static void halt_all(struct fb_gpu_proxy *p)
 }
 
 /* GPUDirect: the memory is nobody's any more. Collective. */
-static void conceal(struct fb_gpu_proxy *p, const struct fb_gpu_mail *mail)
+static void conceal(struct fb_gpu_proxy *p, const struct fb_gpu_proxy_links *proxied)
 {
-	if (mail->direct.base)
-		p->transport->ops->direct->conceal(p->transport, mail->direct.base,
-						   mail->direct.bytes);
+	if (proxied->direct.base)
+		p->transport->ops->direct->conceal(p->transport, proxied->direct.base,
+						   proxied->direct.bytes);
 }
 
-static int connect_links(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail, uint32_t slots)
+static int connect_links(struct fb_gpu_proxy *p, struct fb_gpu_proxy_links *proxied,
+			 uint32_t slots)
 {
-	struct fb_link_request *requests = calloc((size_t)mail->n + 1, sizeof(*requests));
-	struct fb_port **ports = calloc((size_t)mail->n + 1, sizeof(struct fb_port *));
-	int n = 0, err = requests && ports && p->nmails < MOST_MAILS ? FB_OK : FB_ENOMEM;
+	struct fb_link_request *requests = calloc((size_t)proxied->n + 1, sizeof(*requests));
+	struct fb_port **ports = calloc((size_t)proxied->n + 1, sizeof(struct fb_port *));
+	int n = 0, err = requests && ports && p->nsets < MOST_SETS ? FB_OK : FB_ENOMEM;
 
-	for (int i = 0; i < mail->n && !err; i++) {
-		const struct fb_gpu_mail_link *m = &mail->links[i];
+	for (int i = 0; i < proxied->n && !err; i++) {
+		const struct fb_gpu_proxy_link *m = &proxied->links[i];
 
-		if (is_mailed(m))
+		if (is_proxied(m))
 			requests[n++] = (struct fb_link_request){
 				.peer = m->peer, .id = m->id, .sends = m->sends,
 				.slots = m->nslots < slots ? m->nslots : slots,
 				.slot_bytes = m->stride,
-				.protocol = mail->direct.base ? "direct" : "simple"};
+				.protocol = proxied->direct.base ? "direct" : "simple"};
 	}
 	err = fb_group_agree(p->transport->world, err);
-	if (!err && mail->direct.base)
-		err = p->transport->ops->direct->expose_device(p->transport, &mail->direct);
+	if (!err && proxied->direct.base)
+		err = p->transport->ops->direct->expose_device(p->transport, &proxied->direct);
 	if (!err) {
 		err = p->transport->ops->connect(p->transport, requests, n, ports);
 		if (err)
-			conceal(p, mail);
+			conceal(p, proxied);
 	}
 	free(requests);
 	if (err) {
 		free(ports);
 		return err;
 	}
-	for (int i = 0, k = 0; i < mail->n; i++)
-		if (is_mailed(&mail->links[i]))
-			mail->links[i].port = ports[k++];
-	p->mails[p->nmails].mail = mail;
-	p->mails[p->nmails].ports = ports;
-	p->mails[p->nmails++].n = n;
+	for (int i = 0, k = 0; i < proxied->n; i++)
+		if (is_proxied(&proxied->links[i]))
+			proxied->links[i].port = ports[k++];
+	p->sets[p->nsets].proxied = proxied;
+	p->sets[p->nsets].ports = ports;
+	p->sets[p->nsets++].n = n;
 	return FB_OK;
 }
 
-int fb_gpu_proxy_add(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail, uint32_t slots)
+int fb_gpu_proxy_add(struct fb_gpu_proxy *p, struct fb_gpu_proxy_links *proxied, uint32_t slots)
 {
 	int err;
 
 	halt_all(p);
-	err = connect_links(p, mail, slots);
+	err = connect_links(p, proxied, slots);
 	go_on(p);
 	return err;
 }
 
-void fb_gpu_proxy_remove(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail)
+void fb_gpu_proxy_remove(struct fb_gpu_proxy *p, struct fb_gpu_proxy_links *proxied)
 {
 	int k = 0;
 
 	halt_all(p);
-	while (k < p->nmails && p->mails[k].mail != mail)
+	while (k < p->nsets && p->sets[k].proxied != proxied)
 		k++;
-	if (k < p->nmails) {
-		p->transport->ops->disconnect(p->transport, p->mails[k].ports, p->mails[k].n);
-		conceal(p, mail);
-		free(p->mails[k].ports);
-		p->mails[k] = p->mails[--p->nmails];
+	if (k < p->nsets) {
+		p->transport->ops->disconnect(p->transport, p->sets[k].ports, p->sets[k].n);
+		conceal(p, proxied);
+		free(p->sets[k].ports);
+		p->sets[k] = p->sets[--p->nsets];
 	}
 	go_on(p);
 }

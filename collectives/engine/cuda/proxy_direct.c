@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Links whose slots the network's device reads and writes itself; see mail.h. */
+/* GPUDirect links: the network's device reads and writes their slots; see proxy_links.h. */
 #include "collectives/engine/cuda/proxy_direct.h"
 
 /* One message. False: not all of it has found room. */
-static bool push(struct fb_gpu_mail_link *m)
+static bool push(struct fb_gpu_proxy_link *m)
 {
 	const struct fb_direct_ops *d = m->port->ops->direct;
 	size_t bytes = m->bytes[m->done % m->messages];
@@ -20,7 +20,7 @@ static bool push(struct fb_gpu_mail_link *m)
 	return true;
 }
 
-bool fb_gpu_direct_out(struct fb_gpu_mail_link *m)
+bool fb_gpu_direct_out(struct fb_gpu_proxy_link *m)
 {
 	const struct fb_direct_ops *d = m->port->ops->direct;
 	uint64_t available = __atomic_load_n(m->available, __ATOMIC_ACQUIRE);
@@ -39,7 +39,7 @@ bool fb_gpu_direct_out(struct fb_gpu_mail_link *m)
 	return m->done != done || m->released != released;
 }
 
-int fb_gpu_direct_in(struct fb_gpu_mail *mail, struct fb_gpu_mail_link *m)
+int fb_gpu_direct_in(struct fb_gpu_proxy_links *proxied, struct fb_gpu_proxy_link *m)
 {
 	const struct fb_direct_ops *d = m->port->ops->direct;
 	uint64_t done = m->done, credited = m->credited;
@@ -53,7 +53,7 @@ int fb_gpu_direct_in(struct fb_gpu_mail *mail, struct fb_gpu_mail_link *m)
 		d->done(m->port, false);
 	if (m->done == done)
 		return m->credited != credited;
-	err = mail->flush ? mail->flush(mail->arg) : 0;
+	err = proxied->flush ? proxied->flush(proxied->arg) : 0;
 	if (err)
 		return err;
 	__atomic_store_n(m->available, m->done, __ATOMIC_RELEASE);

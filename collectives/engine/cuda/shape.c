@@ -57,7 +57,7 @@ static uint64_t bulk_channels(uint64_t bytes)
 	return n;
 }
 
-int fb_gpu_choose_channels(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
+int fb_gpu_choose_channels(const struct fb_gpu_tuning *tuning, enum fb_gpu_protocol protocol,
 			   int multiple, uint64_t bytes, int most)
 {
 	/* Data of one pass of a block's threads in the line protocols. */
@@ -66,17 +66,17 @@ int fb_gpu_choose_channels(const struct fb_gpu_wishes *wishes, enum fb_gpu_proto
 
 	limit *= (uint64_t)multiple;
 
-	if (wishes->channels)
-		n = (uint64_t)wishes->channels;
+	if (tuning->channels)
+		n = (uint64_t)tuning->channels;
 	else if (protocol == FB_GPU_SIMPLE)
 		n = bulk_channels(bytes);
 	n = (n + (uint64_t)multiple - 1) / (uint64_t)multiple * (uint64_t)multiple;
-	if (!wishes->channels && n > limit)
+	if (!tuning->channels && n > limit)
 		n = limit;
 	return n < (uint64_t)multiple ? multiple : (int)n;
 }
 
-int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
+int fb_gpu_choose_threads(const struct fb_gpu_tuning *tuning, enum fb_gpu_protocol protocol,
 			  uint64_t channel_bytes)
 {
 	uint64_t most = protocol == FB_GPU_SIMPLE ? BULK_THREADS
@@ -87,8 +87,8 @@ int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protoc
 	uint64_t least = protocol == FB_GPU_SIMPLE ? LEAST_THREADS : LEAST_LINE_THREADS;
 	uint64_t n = (channel_bytes / each + 31) / 32 * 32;
 
-	if (wishes->threads)
-		return wishes->threads;
+	if (tuning->threads)
+		return tuning->threads;
 	return (int)(n < least ? least : n > most ? most : n);
 }
 
@@ -136,16 +136,16 @@ static uint64_t slot_room(enum fb_gpu_protocol protocol, uint64_t bytes, uint64_
  * How the channels share blocks in stripes, if they can: in slots bytes are contiguous, and stripes
  * of unaligned blocks would each have a head and a tail.
  */
-static void choose_stripe(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
+static void choose_stripe(const struct fb_gpu_tuning *tuning, const struct fb_gpu_facts *facts,
 			  struct fb_gpu_shape *shape)
 {
 	struct fb_geometry *g = &shape->geometry;
 	uint64_t block = g->count * g->element_bytes, stripe;
 	uint64_t shares = (uint64_t)shape->nchannels * g->split * shape->slices * LEAST_STRIPES;
 
-	if (!wishes->striped || facts->units || g->counts || block % 16)
+	if (!tuning->striped || facts->units || g->counts || block % 16)
 		return;
-	stripe = power_of_two(wishes->slot_bytes ? wishes->slot_bytes : STRIPE);
+	stripe = power_of_two(tuning->slot_bytes ? tuning->slot_bytes : STRIPE);
 	while (stripe > FB_GPU_LEAST_STRIPE && stripe * shares > block)
 		stripe /= 2;
 	if (stripe < FB_GPU_LEAST_STRIPE || stripe * shares > block)
@@ -153,7 +153,7 @@ static void choose_stripe(const struct fb_gpu_wishes *wishes, const struct fb_gp
 	g->stripe = (uint32_t)stripe;
 	g->channels = (uint32_t)shape->nchannels;
 	/* What was asked for: the number in the shape is rounded up to a power of two. */
-	shape->deep = !wishes->slots || wishes->slots >= DEEP_SLOTS;
+	shape->deep = !tuning->slots || tuning->slots >= DEEP_SLOTS;
 }
 
 /*
@@ -170,19 +170,19 @@ static bool cuts(const struct fb_gpu_facts *facts, int channels, uint32_t slot_b
 	       (facts->pipelined && (slot_bytes || channels > FEW_CHANNELS));
 }
 
-void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
+void fb_gpu_choose_slices(const struct fb_gpu_tuning *tuning, const struct fb_gpu_facts *facts,
 			  bool direct, struct fb_gpu_shape *shape)
 {
 	struct fb_geometry *g = &shape->geometry;
 	uint32_t units = (uint32_t)facts->units, known = units ? units : 1;
 	uint64_t channels = (uint64_t)shape->nchannels;
 	size_t limit = shape->protocol == FB_GPU_SIMPLE ? BULK_SLOT : LL_SLOT, total, piece;
-	uint32_t slot_bytes = wishes->striped ? 0 : wishes->slot_bytes;
+	uint32_t slot_bytes = tuning->striped ? 0 : tuning->slot_bytes;
 
 	if (direct)
 		limit = DIRECT_SLICE;
 	shape->nlanes = (int)(facts->lanes ? facts->lanes : 1);
-	shape->slots = power_of_two(wishes->slots ? wishes->slots : 8);
+	shape->slots = power_of_two(tuning->slots ? tuning->slots : 8);
 	shape->all_depend = depends_on_all(g->collective);
 	if (slot_bytes)
 		limit = slot_bytes;
@@ -205,7 +205,7 @@ void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gp
 	shape->stride = units ? (uint32_t)slot_room(shape->protocol, fb_message_bound(g, units),
 						    units / g->split + 2)
 			      : 0;
-	choose_stripe(wishes, facts, shape);
+	choose_stripe(tuning, facts, shape);
 }
 
 static uint64_t round_up(uint64_t n)
@@ -214,20 +214,20 @@ static uint64_t round_up(uint64_t n)
 }
 
 /* What stands in for parts of peers, behind the own far part. */
-static void lay_out_mail(const struct fb_gpu_shape *shape, struct fb_plan *const *plans,
+static void lay_out_proxied(const struct fb_gpu_shape *shape, struct fb_plan *const *plans,
 			 const uint8_t *via, struct fb_gpu_layout *layout)
 {
 	size_t places = (size_t)shape->nchannels * FB_MAX_LANES;
 	uint64_t at = layout->slots;
 
-	layout->mail = layout->far_bytes;
+	layout->proxied = layout->far_bytes;
 	for (int c = 0; c < shape->nchannels; c++)
 		for (int k = 0; k < plans[c]->n_out_links; k++) {
 			const struct fb_link *l = &plans[c]->out_links[k];
 
-			if (via[l->peer] != FB_GPU_MAIL)
+			if (via[l->peer] != FB_GPU_PROXIED)
 				continue;
-			layout->mail_slots[(size_t)l->peer * places + (size_t)c * FB_MAX_LANES +
+			layout->proxied_slots[(size_t)l->peer * places + (size_t)c * FB_MAX_LANES +
 					   l->lane] = at;
 			at += round_up((uint64_t)fb_gpu_link_slots(shape, l) * shape->stride);
 		}
@@ -249,8 +249,8 @@ int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plan
 	layout->slots = layout->counters + n * FB_GPU_LINE;
 	layout->in_slots = calloc(n, sizeof(*layout->in_slots));
 	layout->out_slots = calloc(n, sizeof(*layout->out_slots));
-	layout->mail_slots = calloc(n, sizeof(*layout->mail_slots));
-	if (!layout->in_slots || !layout->out_slots || !layout->mail_slots)
+	layout->proxied_slots = calloc(n, sizeof(*layout->proxied_slots));
+	if (!layout->in_slots || !layout->out_slots || !layout->proxied_slots)
 		return FB_ENOMEM;
 	at[FB_GPU_NEAR] = at[FB_GPU_FAR] = layout->slots;
 	for (int c = 0; c < shape->nchannels; c++)
@@ -268,7 +268,7 @@ int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plan
 	layout->bytes = at[FB_GPU_NEAR];
 	layout->far_bytes = at[FB_GPU_FAR];
 	if (via)
-		lay_out_mail(shape, plans, via, layout);
+		lay_out_proxied(shape, plans, via, layout);
 	return FB_OK;
 }
 
@@ -285,7 +285,7 @@ void fb_gpu_layout_free(struct fb_gpu_layout *layout)
 {
 	free(layout->in_slots);
 	free(layout->out_slots);
-	free(layout->mail_slots);
+	free(layout->proxied_slots);
 	*layout = (struct fb_gpu_layout){.bytes = 0};
 }
 

@@ -28,7 +28,7 @@ check transport-2 2 "$build/tests/test_rdma" rxe0
 check transport-3-rails 3 "$build/tests/test_rdma" rxe0:1,rxe1:1
 check mutants 2 "$build/tests/test_rdma_mutants" rxe0
 # GPUs emulated by processes, whose slots the device reads and writes itself.
-FB_TEST_TRANSPORT=rdma check gpu-direct 2 "$build/tests/test_gpu_mail"
+FB_TEST_TRANSPORT=rdma check gpu-direct 2 "$build/tests/test_gpu_proxy"
 export FB_TEST_TRANSPORT=rdma
 FB_TEST_EVERY=$((9 * thin * thin / 2)) check plans-2 2 "$build/tests/test_host"
 FB_TEST_EVERY=$((50 * thin)) check plans-3 3 "$build/tests/test_host"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that GPUs cannot reach over: by mail. A block does what it always does, with slots and
- * counters in pinned memory of its own host; the host's proxy (proxy.h) carries messages from
- * there to the peer's slots, and counters with them. Blocks, records and the argument why slots
- * may be used again stay what they are:
+ * Links between GPUs that do not reach each other's memory. A block works as on any other link, but
+ * its slots and counters are in pinned memory of its own host. The host's proxy (proxy.h) carries
+ * messages from there to the peer's slots, and the counters with them. Blocks, records and the
+ * argument why slots may be used again are the same as for other links:
  *
  *	sender    The block fills a slot that stands in for the peer's and raises `available`. The
  *	          proxy sees it, copies the message to the transport, and raises the sender's
@@ -43,19 +43,19 @@
  * (cuFlushGPUDirectRDMAWrites) between the completion and the block's counter. A GPU that can
  * neither is not used so.
  */
-#ifndef FB_COLLECTIVES_ENGINE_CUDA_MAIL_H
-#define FB_COLLECTIVES_ENGINE_CUDA_MAIL_H
+#ifndef FB_COLLECTIVES_ENGINE_CUDA_PROXY_LINKS_H
+#define FB_COLLECTIVES_ENGINE_CUDA_PROXY_LINKS_H
 
 #include "collectives/engine/cuda/build.h"
 #include "common/transport/direct.h"
 
 /* One end of a link, for the proxy. */
-struct fb_gpu_mail_link {
-	int peer;            /* -1: not by mail, and nothing else is set */
-	uint32_t id;         /* tells the links between two ranks apart */
+struct fb_gpu_proxy_link {
+	int peer;            /* -1: the proxy does not carry it, and nothing else is set */
+	uint32_t id;         /* distinguishes the links between two ranks */
 	bool sends;
-	uint64_t *available; /* messages so far: in the slots here; told to the block here */
-	uint64_t *freed;     /* of them done with, the other way round; NULL: not counted */
+	uint64_t *available; /* messages in slots so far; raised by the sender's side */
+	uint64_t *freed;     /* messages whose slots are free again; NULL: not counted */
 	char *slots;
 	uint32_t nslots, stride; /* nslots: a power of two */
 	uint64_t messages;   /* of a call */
@@ -63,15 +63,15 @@ struct fb_gpu_mail_link {
 	uint64_t done;       /* messages that the proxy has passed on */
 	struct fb_port *port; /* the proxy's */
 	/* GPUDirect only. */
-	char *place;          /* sender: the own address that stands for the peer's slots */
+	char *place;          /* sender: the local address that stands for the peer's slots */
 	size_t pushed;        /* sender: bytes of the message that is on its way */
 	uint64_t released;    /* sender: messages that the device has read */
 	uint64_t credited;    /* receiver: messages that may come */
 	struct fb_ticket *tickets; /* sender: [nslots], of messages behind `released` */
 };
 
-struct fb_gpu_mail {
-	struct fb_gpu_mail_link *links; /* of all channels, mailed or not */
+struct fb_gpu_proxy_links {
+	struct fb_gpu_proxy_link *links; /* of all channels; those with peer -1 are not proxied */
 	int n;
 	int *first; /* [channel * 2 + out]: that channel's first in- or out-link */
 	struct fb_device_memory direct; /* GPUDirect: all slots; base NULL: staged */
@@ -81,14 +81,14 @@ struct fb_gpu_mail {
 };
 
 /*
- * All links of the view's plans. Their messages' lengths follow when records are built with
- * view->mail set. 0 or FB_ENOMEM; to be freed in any case.
+ * Opens all links of the view's plans. The lengths of their messages follow when records are built
+ * with view->proxied set. Returns 0 or FB_ENOMEM; close also after an error.
  */
-int fb_gpu_mail_open(struct fb_gpu_mail *mail, const struct fb_gpu_view *view);
-void fb_gpu_mail_close(struct fb_gpu_mail *mail);
+int fb_gpu_proxy_links_open(struct fb_gpu_proxy_links *proxied, const struct fb_gpu_view *view);
+void fb_gpu_proxy_links_close(struct fb_gpu_proxy_links *proxied);
 
 /* Message `index` of a call on that link is `bytes` long. */
-void fb_gpu_mail_message(struct fb_gpu_mail *mail, int channel, bool out, int link,
-			 uint64_t index, uint64_t bytes);
+void fb_gpu_proxy_message(struct fb_gpu_proxy_links *proxied, int channel, bool out, int link,
+			  uint64_t index, uint64_t bytes);
 
 #endif

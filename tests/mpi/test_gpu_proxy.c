@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * GPUs that only their hosts connect: every process emulates the GPU of a rank, or two that reach
- * each other, with the engine's device code; real proxy threads carry the mail over real sockets.
+ * each other, with the engine's device code; real proxy threads carry messages over real sockets.
  * Every algorithm against the oracle, several calls without a barrier, few slots and many; requests
- * that come and go while others stay; and mail put into the wrong slot, which has to be noticed.
+ * that come and go while others stay; and messages in the wrong slot, which must be noticed.
  *
  * With FB_TEST_TRANSPORT=rdma over RDMA devices instead, and then with slots apart, which the
  * device reads and writes itself as it does those in GPU memory: GPUDirect but for the memory.
@@ -27,22 +27,22 @@ struct place {
 };
 
 /*
- * The mail of all of the process's ranks as one. Their numbers in the job are not those of the
- * processes, nor are links told apart then.
+ * Joins the proxied links of all ranks of the process. Rank numbers and link numbers of the job
+ * become those that the processes use.
  */
-static struct fb_gpu_mail open_mail(const struct place *p, const struct job *j)
+static struct fb_gpu_proxy_links open_links(const struct place *p, const struct job *j)
 {
-	struct fb_gpu_mail all = {.links = NULL};
+	struct fb_gpu_proxy_links all = {.links = NULL};
 
 	for (int k = 0; k < p->each; k++) {
 		int rank = p->world->rank * p->each + k;
-		const struct fb_gpu_mail *own = &j->ranks[rank].mail;
+		const struct fb_gpu_proxy_links *own = &j->ranks[rank].proxied;
 
 		all.links = realloc(all.links, (size_t)(all.n + own->n + 1) * sizeof(*all.links));
 		if (!all.links)
 			abort();
 		for (int i = 0; i < own->n; i++) {
-			struct fb_gpu_mail_link *m = &all.links[all.n];
+			struct fb_gpu_proxy_link *m = &all.links[all.n];
 			int from, to;
 
 			*m = own->links[i];
@@ -66,21 +66,22 @@ static int count_flush(void *arg)
 }
 
 /* To the proxy. GPUDirect: with one rank of a process, whose slots are the process's. */
-static void add_mail(const struct place *p, const struct job *j, struct fb_gpu_mail *mail)
+static void add_links(const struct place *p, const struct job *j,
+		      struct fb_gpu_proxy_links *proxied)
 {
 	static int flushes;
 
 	if (j->c.placed) {
-		mail->direct = (struct fb_device_memory){.base = j->ranks[p->world->rank].slots,
+		proxied->direct = (struct fb_device_memory){.base = j->ranks[p->world->rank].slots,
 							 .bytes = j->slots_bytes, .fd = -1,
 							 .host = true};
-		mail->flush = count_flush;
-		mail->arg = &flushes;
+		proxied->flush = count_flush;
+		proxied->arg = &flushes;
 	}
-	CHECK_INT(fb_gpu_proxy_add(p->proxy, mail, SLOTS), FB_OK);
+	CHECK_INT(fb_gpu_proxy_add(p->proxy, proxied, SLOTS), FB_OK);
 }
 
-static void close_mail(const struct place *p, struct fb_gpu_mail *all)
+static void close_links(const struct place *p, struct fb_gpu_proxy_links *all)
 {
 	fb_gpu_proxy_remove(p->proxy, all);
 	free(all->links);
@@ -137,11 +138,11 @@ static struct job_case make_case(const struct place *p, int algorithm, int turn)
 	const struct fb_algorithm *a = fb_algorithms[algorithm];
 	struct job_case c = {
 		.algorithm = a, .direct = p->each > 1 && turn % 2,
-		.nranks = p->world->nranks * p->each, .nodes = p->world->nranks, .mail = true,
+		.nranks = p->world->nranks * p->each, .nodes = p->world->nranks, .proxied = true,
 		.placed = p->placed,
 		.datatype = turn % 3 ? FB_F32 : FB_BF16, .in_place = turn / 2 % 2,
 		.count = counts[turn % 4],
-		.wishes = {.slots = 1u << turn % 4, .slot_bytes = turn % 2 ? 64 : 1024},
+		.tuning = {.slots = 1u << turn % 4, .slot_bytes = turn % 2 ? 64 : 1024},
 	};
 
 	c.channels = a->channels ? a->channels : 1 + turn % 2;
@@ -154,7 +155,7 @@ static struct job_case make_case(const struct place *p, int algorithm, int turn)
 static void test_algorithms(const struct place *p)
 {
 	static struct job j;
-	struct fb_gpu_mail mail;
+	struct fb_gpu_proxy_links proxied;
 	int stuck = 0;
 
 	for (int a = 0, turn = p->each; a < fb_algorithm_count && !stuck; a++, turn++) {
@@ -163,8 +164,8 @@ static void test_algorithms(const struct place *p)
 
 		if (!possible(&c) || !CHECK_INT(job_open(&j, &c), FB_OK))
 			continue;
-		mail = open_mail(p, &j);
-		add_mail(p, &j, &mail);
+		proxied = open_links(p, &j);
+		add_links(p, &j, &proxied);
 		stuck = !run(p, jobs, 1, (uint64_t)a);
 		if (!CHECK(!stuck && !j.bad.errors))
 			printf("\trank %d: %s %s, %d ranks, count %llu: %s\n", p->world->rank,
@@ -173,7 +174,7 @@ static void test_algorithms(const struct place *p)
 			       stuck ? "stuck" : j.why);
 		if (stuck)
 			MPI_Abort(p->world->comm, 1);
-		close_mail(p, &mail);
+		close_links(p, &proxied);
 		job_close(&j);
 	}
 }
@@ -183,51 +184,51 @@ static void test_requests(const struct place *p)
 {
 	static struct job first, second;
 	struct job *both[] = {&first, &second};
-	struct fb_gpu_mail mails[2];
-	struct job_case c = {.algorithm = &fb_all_reduce_ring, .datatype = FB_F32, .mail = true,
+	struct fb_gpu_proxy_links sets[2];
+	struct job_case c = {.algorithm = &fb_all_reduce_ring, .datatype = FB_F32, .proxied = true,
 			     .nranks = p->world->nranks * p->each, .nodes = p->world->nranks,
 			     .placed = p->placed, .channels = 1, .count = 200,
-			     .wishes = {.slots = 2}};
+			     .tuning = {.slots = 2}};
 
 	CHECK_INT(job_open(&first, &c), FB_OK);
-	mails[0] = open_mail(p, &first);
-	add_mail(p, &first, &mails[0]);
+	sets[0] = open_links(p, &first);
+	add_links(p, &first, &sets[0]);
 	CHECK(run(p, both, 1, 1));
 	c.algorithm = &fb_broadcast_chain;
 	CHECK_INT(job_open(&second, &c), FB_OK);
-	mails[1] = open_mail(p, &second);
-	add_mail(p, &second, &mails[1]);
+	sets[1] = open_links(p, &second);
+	add_links(p, &second, &sets[1]);
 	CHECK(run(p, both, 2, 2));
-	close_mail(p, &mails[0]);
+	close_links(p, &sets[0]);
 	both[0] = &second;
 	CHECK(run(p, both, 1, 3));
-	close_mail(p, &mails[1]);
+	close_links(p, &sets[1]);
 	CHECK_INT(first.bad.errors + second.bad.errors, 0);
 	CHECK_INT(fb_gpu_proxy_state(p->proxy), FB_OK);
 	job_close(&first);
 	job_close(&second);
 }
 
-/* Rank 0's mail arrives one slot too far, or is fetched there, where it is placed by the sender. */
+/* Rank 0's messages arrive one slot too far, or are fetched there if the sender places them. */
 static void test_mutant(const struct place *p)
 {
 	static struct job j;
 	struct job *jobs[] = {&j};
 	const struct job_case c = {
-		.algorithm = &fb_all_reduce_ring, .datatype = FB_F32, .mail = true,
+		.algorithm = &fb_all_reduce_ring, .datatype = FB_F32, .proxied = true,
 		.nranks = p->world->nranks * p->each, .nodes = p->world->nranks, .channels = 1,
-		.placed = p->placed, .count = 200, .wishes = {.slots = 4}};
-	struct fb_gpu_mail mail;
+		.placed = p->placed, .count = 200, .tuning = {.slots = 4}};
+	struct fb_gpu_proxy_links proxied;
 	unsigned long long errors;
 
 	CHECK_INT(job_open(&j, &c), FB_OK);
-	mail = open_mail(p, &j);
-	for (int i = 0; p->world->rank == 0 && i < mail.n; i++)
-		if (mail.links[i].sends == p->placed)
-			mail.links[i].slots += j.shape.stride;
-	add_mail(p, &j, &mail);
+	proxied = open_links(p, &j);
+	for (int i = 0; p->world->rank == 0 && i < proxied.n; i++)
+		if (proxied.links[i].sends == p->placed)
+			proxied.links[i].slots += j.shape.stride;
+	add_links(p, &j, &proxied);
 	CHECK(run(p, jobs, 1, 5));
-	close_mail(p, &mail);
+	close_links(p, &proxied);
 	errors = j.bad.errors;
 	MPI_Allreduce(MPI_IN_PLACE, &errors, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, p->world->comm);
 	CHECK(errors > 0);
@@ -277,5 +278,5 @@ int main(int argc, char **argv)
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, world.comm);
 	fb_group_close(&world);
 	check_failures = failures;
-	return rank == 0 ? check_done("gpu_mail") : failures != 0;
+	return rank == 0 ? check_done("gpu_proxy") : failures != 0;
 }

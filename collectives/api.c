@@ -22,7 +22,7 @@ int fb_collectives_open(struct fb_collectives *c, const struct fb_session *sessi
 		err = err == FB_EUNSUPPORTED ? FB_OK : err;
 	}
 	if (!err)
-		err = fb_choosing_open(&c->choosing, session, group, c->has_gpu ? &c->gpu : NULL);
+		err = fb_selector_open(&c->selector, session, group, c->has_gpu ? &c->gpu : NULL);
 	if (!err)
 		err = fb_engine_open(&c->engine, c->ops, session, group);
 	if (err)
@@ -34,7 +34,7 @@ void fb_collectives_close(struct fb_collectives *c)
 {
 	if (c->engine)
 		fb_engine_close(c->engine);
-	fb_choosing_close(&c->choosing);
+	fb_selector_close(&c->selector);
 	if (c->has_gpu)
 		fb_gpu_view_close(&c->gpu);
 	*c = (struct fb_collectives){.engine = NULL};
@@ -44,9 +44,9 @@ bool fb_collectives_can(struct fb_collectives *c, const struct fb_case *key,
 			const struct fb_operation *op, char reason[FB_REASON_CHARS])
 {
 	struct fb_operation tried = *op;
-	struct fb_chosen chosen;
+	struct fb_selection selection;
 
-	return fb_choose(&c->choosing, c->engine, key, &tried, &chosen, reason);
+	return fb_select(&c->selector, c->engine, key, &tried, &selection, reason);
 }
 
 int fb_call_prepare(struct fb_collectives *c, const struct fb_case *key,
@@ -62,8 +62,8 @@ int fb_call_prepare(struct fb_collectives *c, const struct fb_case *key,
 	}
 	call->ops = c->ops;
 	call->op = *op;
-	if (fb_choose(&c->choosing, c->engine, key, &call->op, &call->chosen, reason))
-		err = fb_engine_prepare(c->engine, &call->chosen.c, &call->op, &call->request);
+	if (fb_select(&c->selector, c->engine, key, &call->op, &call->selection, reason))
+		err = fb_engine_prepare(c->engine, &call->selection.c, &call->op, &call->request);
 	else
 		err = fb_error(FB_EUNSUPPORTED, "%s by engine %s: %s",
 			       fb_collective_info(op->collective)->name, c->ops->name, reason);
@@ -86,5 +86,5 @@ void fb_call_release(struct fb_call *call)
 void fb_call_describe(struct fb_call *call, struct fb_traits *traits)
 {
 	call->ops->describe(call->request, traits);
-	fb_chosen_path(&call->chosen, traits->path);
+	fb_selection_path(&call->selection, traits->path);
 }

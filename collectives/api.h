@@ -21,7 +21,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/buffers.h"
-#include "collectives/chosen.h"
+#include "collectives/selection.h"
 #include "collectives/engine/engine.h"
 #include "collectives/state.h"
 
@@ -29,7 +29,7 @@
 struct fb_collectives {
 	struct fb_engine *engine;
 	const struct fb_engine_ops *ops;
-	struct fb_choosing choosing;
+	struct fb_selector selector;
 	struct fb_gpu gpu; /* the group's view, if has_gpu */
 	bool has_gpu;
 };
@@ -39,7 +39,7 @@ struct fb_call {
 	struct fb_request *request;
 	const struct fb_engine_ops *ops;
 	struct fb_operation op; /* the caller's, with what was chosen */
-	struct fb_chosen chosen;
+	struct fb_selection selection;
 };
 
 /*
@@ -73,7 +73,7 @@ int fb_call_prepare(struct fb_collectives *c, const struct fb_case *key,
 /* Collective over the group. NULL is fine. */
 void fb_call_release(struct fb_call *call);
 
-/* path, channels, flags and columns of a row (fb_engine_ops.describe), and what was chosen. */
+/* path, channels, flags and columns of a row (fb_engine_ops.describe), and the selection. */
 void fb_call_describe(struct fb_call *call, struct fb_traits *traits);
 
 /* As the members of fb_engine_ops say. */

@@ -72,12 +72,12 @@ static uint64_t await(const struct fb_bound *b, const _Atomic uint64_t *flag, ui
 	return seen;
 }
 
-static void tell(_Atomic uint64_t *flag, uint64_t value)
+static void publish(_Atomic uint64_t *flag, uint64_t value)
 {
 	atomic_store_explicit(flag, value, memory_order_release);
 }
 
-/* The peer's side: sends every number back until told to stop. */
+/* The peer's side: sends every number back until rank 0 sends STOP. */
 static void answer(const struct fb_bound *b)
 {
 	struct head *own = head_of(b, b->world->rank), *asker = head_of(b, 0);
@@ -86,14 +86,15 @@ static void answer(const struct fb_bound *b)
 	while (seen != STOP) {
 		seen = await(b, &own->ping, seen + 1);
 		if (seen != STOP)
-			tell(&asker->ping, seen);
+			publish(&asker->ping, seen);
 	}
-	tell(&own->ping, 0);
+	publish(&own->ping, 0);
 }
 
 /*
- * Rank 0's side: half of the least round trip, as the mean of a few in a row. It goes on for a
- * while, and for longer where no trip was quick: somebody else may have had the processor.
+ * Rank 0's side: returns half of the least round trip, in us, where each value is the mean of a few
+ * trips in a row. It measures longer if no trip was quick, because another process may have had the
+ * processor.
  */
 static double ask(const struct fb_bound *b, int peer)
 {
@@ -105,20 +106,20 @@ static double ask(const struct fb_bound *b, int peer)
 		double start = now_us();
 
 		for (int trip = 0; trip < ROUND_TRIPS; trip++) {
-			tell(&other->ping, ++n);
+			publish(&other->ping, ++n);
 			(void)await(b, &own->ping, n);
 		}
 		now = now_us();
 		least = fmin(least, (now - start) / (2 * ROUND_TRIPS));
 	}
-	tell(&own->ping, 0);
-	tell(&other->ping, STOP);
+	publish(&own->ping, 0);
+	publish(&other->ping, STOP);
 	return least;
 }
 
 /*
- * Collective. Rank 0 with ranks 1, 2, 4 and 8, up to `most`: the nearest of its peers need not be
- * rank 1, as ranks may go round sockets or processors. Keeps the least.
+ * Collective. Measures rank 0 with ranks 1, 2, 4 and 8, up to `most`, and keeps the least time. The
+ * nearest peer need not be rank 1, because launchers may place ranks round-robin over sockets.
  */
 static void measure_alpha(struct fb_bound *b, int most)
 {
@@ -135,7 +136,7 @@ static void measure_alpha(struct fb_bound *b, int most)
 	b->alpha_us = least;
 }
 
-/* Once over `bytes` of this rank's memory; streams: with stores that pass caches by. */
+/* Passes once over `bytes` of this rank's memory; streams: with non-temporal stores. */
 static void pass(const struct fb_bound *b, enum fb_bound_kind kind, size_t bytes, bool streams)
 {
 	char *from = fb_segment_part(&b->segment, b->world->rank) + HEAD_BYTES;
@@ -322,7 +323,7 @@ static bool goes_round(enum fb_collective collective)
 double fb_bound_us(const struct fb_bound *b, const struct fb_operation *op,
 		   const struct fb_bound_work *work, bool alone)
 {
-	/* Two ranks that were never seen running at the same time have told nothing. */
+	/* Two ranks that never ran at the same time have measured nothing. */
 	bool near = (alone || goes_round(op->collective)) && b->alpha_us <= SLOW_PING_US;
 	double us = near ? b->alpha_us : 0, bytes[FB_BOUND_KINDS];
 

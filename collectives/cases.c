@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From axis values to cases, and from a case to an operation.
+ * Makes cases from axis values, and an operation from a case.
  *
- * Planned engines take the product of algorithms, protocols and transports. A library chooses
- * all three itself, so there they are "library" and it has one case, whatever was asked of the
- * others: --algorithm ring compares ring with the library's own, and --engine leaves it out.
+ * Engines with plans take the product of algorithms, protocols and transports. A library selects
+ * all three itself, so its keys are "library" and it has one case, whatever the options say:
+ * --algorithm ring compares ring with the library's algorithm. --engine leaves the library out.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/buffers.h"
-#include "collectives/choices.h"
+#include "collectives/engine_options.h"
 #include "collectives/fresh.h"
 #include "collectives/state.h"
 #include "common/base/error.h"
@@ -94,8 +94,8 @@ bool fb_instance_choose(struct fb_collective_instance *i, char reason[FB_REASON_
 {
 	struct fb_collective_state *s = i->state;
 
-	return fb_choose(&s->choosing, s->engines[fb_engine_index(i->key->engine)], i->key, &i->op,
-			 &i->chosen, reason);
+	return fb_select(&s->selector, s->engines[fb_engine_index(i->key->engine)], i->key, &i->op,
+			 &i->selection, reason);
 }
 
 void fb_instance_free(struct fb_collective_instance *instance)
@@ -190,7 +190,8 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (!fb_device_case(state, c))
 		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->planned)
-		fb_choices_apply(&state->choices, !strcmp(state->settings->memory, "host"), c);
+		fb_engine_options_apply(&state->engine_options,
+					!strcmp(state->settings->memory, "host"), c);
 	/*
 	 * Plans are prepared once for all starts, so "persistent" is no case of its own. Of
 	 * --protocol all, those of GPUs are left out where the machine cannot have them.
@@ -277,7 +278,7 @@ static size_t items(const char *list)
 	return n;
 }
 
-/* Once for each place of --numa. */
+/* Expands the cases once for each place of --numa. */
 static int expand_places(struct fb_run *run, struct fb_collective_state *state,
 			 const struct fb_axes_choices *choices)
 {
@@ -296,8 +297,8 @@ static int expand_places(struct fb_run *run, struct fb_collective_state *state,
 			snprintf(key, sizeof(key), "producer=%s", fb_producers[state->producer]);
 			fb_variant_put(&base, key);
 		}
-		err = fb_choices_expand(run, &base, choices, adjust, state, state->ctas,
-					&state->choices);
+		err = fb_engine_options_expand(run, &base, choices, adjust, state, state->ctas,
+					       &state->engine_options);
 	}
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What GPU engines change of a case, and the ranks of a process with several GPUs; state.h. */
+/* Changes of a case for GPU engines, and ranks of a process with several GPUs; see state.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -17,7 +17,7 @@ bool fb_fresh_can(const struct fb_case *c, enum fb_producer producer, enum fb_co
 int fb_fresh_open(struct fb_collective_instance *instance);
 void fb_fresh_close(struct fb_collective_instance *instance);
 
-/* As the members of fb_program. */
+/* These functions have the contract of fb_program's members of the same name. */
 int fb_fresh_prime(struct fb_collective_instance *instance);
 int fb_fresh_ready(struct fb_collective_instance *instance, int calls);
 int fb_fresh_run(struct fb_collective_instance *instance, int calls);

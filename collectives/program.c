@@ -29,7 +29,7 @@ static void close_engines(struct fb_collective_state *state)
 void fb_collective_close(struct fb_collective_state *state)
 {
 	close_engines(state);
-	fb_choosing_close(&state->choosing);
+	fb_selector_close(&state->selector);
 	fb_cold_close(state);
 	fb_stores_close(&state->stores);
 	fb_gpu_view_close(&state->gpu);
@@ -90,7 +90,7 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 	state->session = session;
 	state->world = session->world;
 	state->settings = settings;
-	state->engine_list = fb_choices_engines(settings, session->world, false);
+	state->engine_list = fb_engine_list(settings, session->world, false);
 	state->collective = collective;
 	state->info = fb_collective_info(collective);
 	state->operation = state->info->name;
@@ -106,9 +106,9 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 	if (!err)
 		err = open_gpu(state);
 	if (!err)
-		state->engine_list = fb_choices_engines(settings, session->world, state->has_gpu);
+		state->engine_list = fb_engine_list(settings, session->world, state->has_gpu);
 	if (!err)
-		err = fb_choosing_open(&state->choosing, session, state->world,
+		err = fb_selector_open(&state->selector, session, state->world,
 				       state->has_gpu ? &state->gpu : NULL);
 	if (!err)
 		err = open_engines(state);
@@ -175,7 +175,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 		err = fb_cold_open(i);
 	if (err)
 		goto free_instance;
-	err = fb_engine_prepare(s->engines[fb_engine_index(c->engine)], &i->chosen.c, &i->op,
+	err = fb_engine_prepare(s->engines[fb_engine_index(c->engine)], &i->selection.c, &i->op,
 				&i->request);
 	if (err)
 		goto free_instance;
@@ -214,7 +214,7 @@ static int prime(void *instance)
 	struct fb_collective_instance *i = instance;
 	int err = i->fresh ? fb_fresh_prime(i) : FB_OK;
 
-	/* Once a case, and not in setup, whose time is a column. */
+	/* Measured once per case, but not in setup, because the time of setup is a column. */
 	if (!i->bounded && has_bound(i)) {
 		struct fb_bound_work work = fb_bound_work(&i->op, i->state->world->nranks);
 
@@ -306,7 +306,7 @@ static void describe(void *instance, struct fb_traits *traits)
 	i->ops->describe(i->request, traits);
 	if (i->fresh)
 		fb_fresh_describe(i, traits);
-	fb_chosen_path(&i->chosen, traits->path);
+	fb_selection_path(&i->selection, traits->path);
 	snprintf(carrier, sizeof(carrier), "%s", traits->path);
 	fb_path_text(carrier, i->where, traits->path);
 	traits->kept_us += i->kept_us;
@@ -325,8 +325,8 @@ static int check_plan(void *state, const struct fb_case *c, FILE *report)
 	int err = fb_instance_fill(&i, s, c);
 
 	if (!err && i.ops->check_plan && fb_instance_choose(&i, reason))
-		err = i.ops->check_plan(s->engines[fb_engine_index(c->engine)], &i.chosen.c, &i.op,
-					report);
+		err = i.ops->check_plan(s->engines[fb_engine_index(c->engine)],
+					&i.selection.c, &i.op, report);
 	fb_instance_free(&i);
 	return err;
 }
@@ -364,7 +364,7 @@ struct fb_program fb_collective_describe(const struct fb_collective_program *pro
 int fb_collective_main(const struct fb_collective_program *program, int argc, char **argv)
 {
 	struct fb_collective_settings own = {0};
-	const struct fb_program described = fb_collective_describe(program, &own);
+	const struct fb_program description = fb_collective_describe(program, &own);
 
-	return fb_program_main(&described, argc, argv);
+	return fb_program_main(&description, argc, argv);
 }

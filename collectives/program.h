@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all collective programs share: everything but a name and a text.
+ * Shared by all collective programs, which differ by a name and a text only.
  *
  * A program is a struct fb_collective_program and one call. Cases, buffers, data, verification
  * and the lower bound are the same for all engines, so that rows differ by engine and algorithm
  * and by nothing else.
  *
- * What `bytes` counts is what nccl-tests counts: the larger of a rank's two whole buffers.
+ * `bytes` counts what nccl-tests counts: the larger of a rank's two whole buffers.
  *
  *	all_reduce, broadcast, reduce, send_recv   the one block
  *	all_gather, gather                         the whole output, one block per rank

@@ -68,7 +68,7 @@ static const struct fb_default inference[] = {
 	{"min-samples", "1000"}, {NULL, NULL},
 };
 
-/* From the first bucket of PyTorch's DDP to a layer of FSDP, with what `auto` takes in a step. */
+/* Sizes from PyTorch DDP's first bucket to an FSDP layer, with `auto` for overlapped steps. */
 static const struct fb_default training[] = {
 	{"bytes", "1M:256M:4"}, {"datatype", "bf16"}, {"objective", "overlapped"}, {NULL, NULL},
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of the collective programs share: the state of a run and of a case. */
+/* Shared by the files of the collective programs: the state of a run and of a case. */
 #ifndef FB_COLLECTIVES_STATE_H
 #define FB_COLLECTIVES_STATE_H
 
 #include "collectives/bound.h"
-#include "collectives/choices.h"
-#include "collectives/chosen.h"
+#include "collectives/engine_options.h"
+#include "collectives/selection.h"
 #include "collectives/engine/engine.h"
 #include "collectives/settings.h"
 #include "collectives/traffic.h"
@@ -42,9 +42,9 @@ struct fb_collective_state {
 	bool has_gpu;
 	char no_gpu[FB_REASON_CHARS];           /* why not */
 	struct fb_bound bound;
-	struct fb_choices choices;                  /* while cases are made: of this pass */
+	struct fb_engine_options engine_options;    /* of the current pass, while cases are made */
 	const struct fb_nccl_ctas_lists *ctas;      /* NULL: NCCL's */
-	struct fb_choosing choosing;
+	struct fb_selector selector;
 	uint64_t barriers;                          /* entered by checks so far */
 };
 
@@ -52,7 +52,7 @@ struct fb_collective_state {
 struct fb_collective_instance {
 	struct fb_collective_state *state;
 	const struct fb_case *key; /* as asked for: the row's */
-	struct fb_chosen chosen;   /* as engines get it (fb_choose) */
+	struct fb_selection selection; /* the case as engines get it (fb_select) */
 	const struct fb_engine_ops *ops;
 	struct fb_request *request;
 	int nranks;		     /* of the operation: fb_engine_ranks */
@@ -136,7 +136,7 @@ int fb_cold_clear(void *instance);
 /* Index in fb_engines of the engine of that name; the name is one of them. */
 size_t fb_engine_index(const char *name);
 
-/* fb_choose for an instance, whose engine is open. */
+/* fb_select for an instance, whose engine is open. */
 bool fb_instance_choose(struct fb_collective_instance *instance, char reason[FB_REASON_CHARS]);
 
 /* fb_program.expand and fb_program.can */

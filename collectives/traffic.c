@@ -89,7 +89,7 @@ static void share_out(const double *weights, size_t n, uint64_t total, uint64_t 
 		uint64_t end;
 
 		upto += weights[i];
-		/* From the last share on it is all given: the quotient may miss that by a bit. */
+		/* The last share takes the rest, as the rounded quotient may miss it. */
 		end = i < last ? (uint64_t)((double)total * upto / sum) : total;
 		end = end < total ? end : total;
 		shares[i] = end - given;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much each rank sends to each in all_to_all_v: a rule (--skew) or a file (--matrix), scaled
- * to the size of a case.
+ * The matrix of bytes that ranks send to each other in all_to_all_v: by a rule (--skew) or a file
+ * (--matrix), scaled to the size of a case.
  *
- * Expert parallelism is why: tokens go to where their experts are, never evenly. A recorded
- * matrix of token counts can be given as it is, since only the proportions matter.
+ * Expert parallelism is the reason: tokens go to the ranks of their experts, never evenly. A
+ * recorded matrix of token counts can be given as it is, since only the proportions matter.
  */
 #ifndef FB_COLLECTIVES_TRAFFIC_H
 #define FB_COLLECTIVES_TRAFFIC_H

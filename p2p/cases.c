@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a case to a job, and whether it can be done; which cases there are: expand.c. */
+/* Makes the job of a case and checks that it can run; expand.c makes the cases. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

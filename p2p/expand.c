@@ -18,8 +18,8 @@ static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "p2p",
 static const char *const launches[] = {"blocking", "stream", "graph", NULL};
 static const char library[] = "library", automatic[] = "auto";
 
-/* Makes protocol and transport the engine's own; false: it has no such case. */
-static bool suit_engine(const struct fb_p2p_state *state, struct fb_case *c)
+/* Sets the protocol and the transport that the engine uses; false: it has no such case. */
+static bool adapt_to_engine(const struct fb_p2p_state *state, struct fb_case *c)
 {
 	size_t index = fb_p2p_engine_index(c->engine);
 	const struct fb_p2p_engine_ops *ops = fb_p2p_engines[index];
@@ -52,7 +52,7 @@ static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 	char ignored[FB_REASON_CHARS] = "";
 	size_t part_bytes, *most;
 
-	if (!fb_p2p_suit(state, c))
+	if (!fb_p2p_adapt_case(state, c))
 		return false;
 	if (!strcmp(c->operation, fb_patterns[FB_PING_PONG])) {
 		/*
@@ -68,9 +68,9 @@ static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 			keys->span = state->own->span;
 	}
 	fb_keys_put(c, fb_p2p_keys);
-	if (!suit_engine(state, c))
+	if (!adapt_to_engine(state, c))
 		return false;
-	fb_p2p_suit_variant(state, c);
+	fb_p2p_adapt_variant(state, c);
 	most = &state->stores.part_bytes[fb_store_of(&state->stores, c)];
 	if (fb_p2p_judge(state, c, &part_bytes, ignored) && part_bytes > *most)
 		*most = part_bytes;

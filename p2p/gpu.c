@@ -59,7 +59,7 @@ static bool in_list(const char *const *list, const char *name)
 	return !list || *list;
 }
 
-bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c)
+bool fb_p2p_adapt_case(const struct fb_p2p_state *state, struct fb_case *c)
 {
 	const struct fb_p2p_engine_ops *ops = ops_of(c);
 	bool streams = !strcmp(c->launch, "stream") || !strcmp(c->launch, "graph");
@@ -98,7 +98,7 @@ bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c)
 	return true;
 }
 
-void fb_p2p_suit_variant(const struct fb_p2p_state *state, struct fb_case *c)
+void fb_p2p_adapt_variant(const struct fb_p2p_state *state, struct fb_case *c)
 {
 	const struct fb_settings *s = state->settings;
 	const struct {

@@ -41,7 +41,7 @@ bool fb_job_counts(const struct fb_job *job, int rank, bool on_gpus)
 	return false;
 }
 
-/* Where the next buffer of `rank` begins, all flows before `upto` having theirs. */
+/* Returns the offset behind the buffers that the flows before `upto` have on `rank`. */
 static size_t used_by(const struct fb_job *job, int rank, int upto)
 {
 	size_t used = job->base, flow_bytes = job->stride * (size_t)job->regions;

@@ -25,7 +25,7 @@ enum fb_pattern {
 	FB_PATTERNS,
 };
 
-/* Who does what. The bytes go from the flow's sender to its receiver in any case. */
+/* Which end acts. Bytes always move from the flow's sender to its receiver. */
 enum fb_verb {
 	FB_SEND, /* both ends take part */
 	FB_PUT,  /* the sender writes to the receiver's memory */
@@ -64,7 +64,7 @@ struct fb_job {
 	const struct fb_data *data; /* what the buffers are filled with */
 };
 
-/* Before the buffers of each rank's part: what ends of one-sided operations tell each other. */
+/* Bytes before the buffers of each rank's part, for signals of one-sided operations. */
 enum { FB_JOB_HEADER = 4096 };
 
 enum { FB_JOB_SPAN = 4 << 20 };

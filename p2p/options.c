@@ -7,12 +7,12 @@
 #include "p2p/program.h"
 
 #define U64(field, name, placeholder, fallback, low, high, help)                                  \
-	FB_OPTION_U64(struct fb_p2p_described, settings.field, 0, name, placeholder, fallback,     \
+	FB_OPTION_U64(struct fb_p2p_description, settings.field, 0, name, placeholder, fallback,  \
 		      low, high, help)
 
 static const struct fb_option table[] = {
 	FB_OPTION_GROUP("Traffic"),
-	FB_OPTION_STRING(struct fb_p2p_described, settings.pairs, 0, "pairs", "LIST", "first",
+	FB_OPTION_STRING(struct fb_p2p_description, settings.pairs, 0, "pairs", "LIST", "first",
 			 NULL, "which ranks: all, first, halves, neighbours, root, or a list as "
 			 "0-1,2-3 from sender to receiver"),
 	U64(window, "window", "N", "0", 0, 4096,
@@ -22,43 +22,43 @@ static const struct fb_option table[] = {
 	    "them the same"),
 	U64(load_bytes, "load-bytes", "SIZE", "1M", 1, UINT64_C(1) << 30,
 	    "loaded_latency: of the load's messages"),
-	FB_OPTION_INT(struct fb_p2p_described, settings.load_class.service_level, 0,
+	FB_OPTION_INT(struct fb_p2p_description, settings.load_class.service_level, 0,
 		      "load-service-level", "N", "-1", -1, 15,
 		      "loaded_latency, engine rdma: of the load's packets (InfiniBand); -1: as the "
 		      "messages that are measured"),
-	FB_OPTION_INT(struct fb_p2p_described, settings.load_class.traffic_class, 0,
+	FB_OPTION_INT(struct fb_p2p_description, settings.load_class.traffic_class, 0,
 		      "load-traffic-class", "N", "-1", -1, 255,
 		      "the same (RoCE: DSCP in the upper 6 bits)"),
 	U64(probes, "probes", "N", "1000", 1, 100000,
 	    "loaded_latency: round trips in a call"),
 	U64(rounds, "rounds", "N", "0", 0, 100000,
 	    "GPUs: round trips in a call of ping_pong; 0: the engine chooses"),
-	FB_PLACES_OPTION(struct fb_p2p_described, settings.numa),
-	FB_OPTION_STRING(struct fb_p2p_described, settings.ucx_library, 0, "ucx-library", "FILE",
+	FB_PLACES_OPTION(struct fb_p2p_description, settings.numa),
+	FB_OPTION_STRING(struct fb_p2p_description, settings.ucx_library, 0, "ucx-library", "FILE",
 			 "libucp.so.0", NULL,
 			 "the UCX to load: a path, or a name that the linker finds"),
 	FB_OPTION_END,
 };
 
-_Static_assert(sizeof(table) <= sizeof(((struct fb_p2p_described *)0)->options),
+_Static_assert(sizeof(table) <= sizeof(((struct fb_p2p_description *)0)->options),
 	       "there is room for the options");
 
-const struct fb_option *fb_p2p_options(struct fb_p2p_described *described)
+const struct fb_option *fb_p2p_options(struct fb_p2p_description *description)
 {
-	const struct fb_p2p_program *program = described->program;
+	const struct fb_p2p_program *program = description->program;
 
-	described->columns = calloc(program->ncolumns + FB_P2P_GPU_COLUMNS,
-				    sizeof(*described->columns));
-	if (!described->columns) {
+	description->columns = calloc(program->ncolumns + FB_P2P_GPU_COLUMNS,
+				    sizeof(*description->columns));
+	if (!description->columns) {
 		fb_error(FB_ENOMEM, "out of memory for the columns of %s", program->name);
 		return NULL;
 	}
-	memcpy(described->options, table, sizeof(table));
-	described->options[1].fallback = program->pairs;
+	memcpy(description->options, table, sizeof(table));
+	description->options[1].fallback = program->pairs;
 	if (program->ncolumns)
-		memcpy(described->columns, program->columns,
-		       program->ncolumns * sizeof(described->columns[0]));
-	memcpy(described->columns + program->ncolumns, fb_p2p_gpu_columns,
-	       FB_P2P_GPU_COLUMNS * sizeof(described->columns[0]));
-	return described->options;
+		memcpy(description->columns, program->columns,
+		       program->ncolumns * sizeof(description->columns[0]));
+	memcpy(description->columns + program->ncolumns, fb_p2p_gpu_columns,
+	       FB_P2P_GPU_COLUMNS * sizeof(description->columns[0]));
+	return description->options;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which ranks talk to which: --pairs, and the flows that a pattern makes of it. */
+/* Pairs of ranks: parses --pairs, and makes the flows of a pattern. */
 #ifndef FB_P2P_PAIRS_H
 #define FB_P2P_PAIRS_H
 

@@ -2,8 +2,8 @@
 /*
  * The column `path` of the point-to-point programs; see program.h.
  *
- * The harness reads counters around each case, on every host by its first rank (counters.h).
- * Each knows by what interfaces the ranks of its host should send, and so whether they did.
+ * The harness reads counters around each case: the first rank of a host reads those of the host
+ * (counters.h). This rank knows the interfaces that the ranks of its host should use, and compares.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 #include "common/run/carrier.h"
 #include "p2p/program.h"
 
-/* What a host's reader has to say. */
-struct told {
+/* What the rank that reads a host's counters reports. */
+struct report {
 	char host[64], carried[FB_PATH_CHARS / 4];
-	int uneven; /* of several rails one carried much less; see FB_COUNTERS_EVEN */
+	int uneven; /* one of several rails carried much less; see FB_COUNTERS_EVEN */
 };
 
 /* "NVLink 12.00, PCIe 12.00", and room for more. */
@@ -148,46 +148,46 @@ static bool read_links(const struct fb_p2p_path *path, const struct fb_p2p_state
 	return stray;
 }
 
-/* Local: what the counters of this host say; returns how much went astray, see fb_audit_stray. */
+/* Local: reads this host's counters; returns the share of stray bytes, see fb_audit_stray. */
 static double read_host(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
-			const struct fb_job *job, double moved, struct told *told)
+			const struct fb_job *job, double moved, struct report *report)
 {
 	const struct fb_counters *c = state->session->counters;
 	double part = moved * flows_of(state, job, state->world->rank) / job->nflows;
 
-	(void)fb_audit_text(&c->before, &c->after, moved, told->carried, sizeof(told->carried));
+	(void)fb_audit_text(&c->before, &c->after, moved, report->carried, sizeof(report->carried));
 	if (!path->expected.known || !fb_counters_enough(state->world, call_bytes(job)))
 		return 0;
-	told->uneven = fb_audit_balance(&c->before, &c->after, path->expected.devices, part) <
+	report->uneven = fb_audit_balance(&c->before, &c->after, path->expected.devices, part) <
 		  FB_COUNTERS_EVEN;
 	return fb_audit_stray(&c->before, &c->after, part, path->expected.devices);
 }
 
 /*
  * Collective: adds to `known` what carried the bytes on the first sender's host, and on the host
- * where most went astray, if that is another one. Returns whether anything did. *uneven: whether
- * some host's rails were.
+ * with the most stray bytes, if that is another one. Returns whether any host has stray bytes.
+ * *uneven: whether a host's rails carried unequal parts.
  */
 static bool add_hosts(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		      const struct fb_job *job, double moved, char *known, size_t n, int *uneven)
 {
 	const struct fb_group *world = state->world;
 	int first = state->reader_of[job->flows[0].src];
-	struct told told = {.carried = ""}, other;
+	struct report report = {.carried = ""}, other;
 	struct {
 		double share;
 		int rank;
 	} worst = {.share = 0, .rank = world->rank};
-	char text[sizeof(told) + 4];
+	char text[sizeof(report) + 4];
 
-	snprintf(told.host, sizeof(told.host), "%s", world->host);
+	snprintf(report.host, sizeof(report.host), "%s", world->host);
 	if (path->reads)
-		worst.share = read_host(path, state, job, moved, &told);
-	MPI_Allreduce(&told.uneven, uneven, 1, MPI_INT, MPI_LOR, world->comm);
+		worst.share = read_host(path, state, job, moved, &report);
+	MPI_Allreduce(&report.uneven, uneven, 1, MPI_INT, MPI_LOR, world->comm);
 	MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, world->comm);
-	other = told;
-	MPI_Bcast(&told, sizeof(told), MPI_CHAR, first, world->comm);
-	fb_carrier_add(known, n, told.carried);
+	other = report;
+	MPI_Bcast(&report, sizeof(report), MPI_CHAR, first, world->comm);
+	fb_carrier_add(known, n, report.carried);
 	if (worst.share <= 0 || worst.rank == first)
 		return worst.share > 0;
 	MPI_Bcast(&other, sizeof(other), MPI_CHAR, worst.rank, world->comm);

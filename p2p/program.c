@@ -67,7 +67,7 @@ static int open_engines(struct fb_p2p_state *state)
 
 static int open_program(struct fb_run *run, void **result)
 {
-	const struct fb_p2p_described *described = run->program->option_values;
+	const struct fb_p2p_description *description = run->program->option_values;
 	struct fb_p2p_state *state = calloc(1, sizeof(*state));
 	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM), nranks;
 
@@ -76,10 +76,10 @@ static int open_program(struct fb_run *run, void **result)
 		return fb_error(err, "out of memory");
 	}
 	state->session = fb_run_session(run);
-	state->program = described->program;
+	state->program = description->program;
 	state->world = fb_run_world(run);
 	state->settings = fb_run_settings(run);
-	state->own = &described->settings;
+	state->own = &description->settings;
 	state->stores.no_gpu = state->no_gpu;
 	MPI_Comm_dup(state->world->comm, &state->control);
 	/* A single rank has no pair; its rows say so, and a wrong list is wrong there too. */
@@ -365,21 +365,21 @@ static void summarise(void *instance, const double *us, size_t n, struct fb_trai
 
 int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 {
-	struct fb_p2p_described described = {.program = program};
-	const struct fb_option *options = fb_p2p_options(&described);
+	struct fb_p2p_description description = {.program = program};
+	const struct fb_option *options = fb_p2p_options(&description);
 	const struct fb_program harness = {
 		.name = program->name,
 		.summary = program->summary,
 		.description = program->description,
 		.options = options,
-		.option_values = &described,
+		.option_values = &description,
 		.defaults = program->defaults,
 		.open = open_program,
 		.close = close_program,
 		.expand = fb_p2p_expand,
 		.can = fb_p2p_can,
 		.setup = set_up,
-		.columns = described.columns, .ncolumns = program->ncolumns + FB_P2P_GPU_COLUMNS,
+		.columns = description.columns, .ncolumns = program->ncolumns + FB_P2P_GPU_COLUMNS,
 		.prime = prime, .ready = ready, .run = run,
 		.settle = settle,
 		.counts = counts,
@@ -390,6 +390,6 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 	};
 	int code = options ? fb_program_main(&harness, argc, argv) : FB_EXIT_FAULT;
 
-	free(described.columns);
+	free(description.columns);
 	return code;
 }

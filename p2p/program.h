@@ -60,8 +60,8 @@ struct fb_p2p_settings {
 	const char *ucx_library;
 };
 
-/* Which program this is: its description comes before its options' values. */
-struct fb_p2p_described {
+/* The program, the values of its options, and the tables from which the harness reads them. */
+struct fb_p2p_description {
 	const struct fb_p2p_program *program;
 	struct fb_p2p_settings settings;
 	struct fb_option options[12];
@@ -69,10 +69,10 @@ struct fb_p2p_described {
 };
 
 /*
- * The programs' own options, in `described`, whose columns it allocates too; the caller frees
- * them. NULL: no memory (printed). (options.c)
+ * Fills description->options and allocates description->columns, which the caller frees. Returns
+ * the options, or NULL without memory (printed). (options.c)
  */
-const struct fb_option *fb_p2p_options(struct fb_p2p_described *described);
+const struct fb_option *fb_p2p_options(struct fb_p2p_description *description);
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_p2p_state {
@@ -186,13 +186,13 @@ void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_st
 int fb_p2p_gpu_open(struct fb_p2p_state *state);
 
 /*
- * Puts what a device engine needs in place of what is said for processors: launch, memory,
- * transport, protocol. False: there is no such case.
+ * Replaces values that are meant for processors by those that a device engine needs: launch, memory
+ * and transport. Returns false if the engine has no such case.
  */
-bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c);
+bool fb_p2p_adapt_case(const struct fb_p2p_state *state, struct fb_case *c);
 
-/* Adds the options that say how a device engine works to the variant. */
-void fb_p2p_suit_variant(const struct fb_p2p_state *state, struct fb_case *c);
+/* Adds the options of device engines that the user has set to the variant. */
+void fb_p2p_adapt_variant(const struct fb_p2p_state *state, struct fb_case *c);
 
 /* Round trips in a call of ping_pong. */
 int fb_p2p_rounds(const struct fb_p2p_state *state, const struct fb_case *c);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=sh disable=SC2154 # told is scripts/launch's
+# shellcheck shell=sh disable=SC2154 # end_cause is scripts/launch's
 #
 # How a launch ends: nothing of the job is left on this host, and a rank that is stopped does not
 # keep it for ever. POSIX sh, sourced by scripts/launch.
@@ -42,7 +42,7 @@ state_of() {
 end_launcher() {
 	# A terminal and a batch system tell the whole group, and twice is once too often for
 	# mpirun; it is told here only if it has not heard of it.
-	[ "$told" = stopped ] || sleep 1
+	[ "$end_cause" = stopped ] || sleep 1
 	kill -TERM "$1" 2>/dev/null
 	tries=150
 	while state_of "$1" && [ -n "$state" ] && [ "$state" != Z ]; do

@@ -23,7 +23,7 @@ static struct fb_chunk token(int rank, uint32_t steps)
 	return steps ? fb_chunk(rank, FB_SCRATCH, steps - 1, 1) : fb_chunk(rank, FB_IN, 0, 1);
 }
 
-static void hear(struct fb_builder *b, int rank, uint32_t step)
+static void receive_token(struct fb_builder *b, int rank, uint32_t step)
 {
 	int64_t n = fb_nranks(b), far = (int64_t)1 << step;
 	int from = (int)((rank + n - far) % n);
@@ -43,8 +43,8 @@ static int build(struct fb_builder *b)
 	if (n == 1)
 		fb_copy(b, fb_chunk(0, FB_OUT, 0, 1), fb_chunk(0, FB_IN, 0, 1));
 	for (uint32_t step = 0; (int64_t)1 << step < n; step++, fb_round(b)) {
-		hear(b, self, step);
-		hear(b, (int)((self + ((int64_t)1 << step)) % n), step);
+		receive_token(b, self, step);
+		receive_token(b, (int)((self + ((int64_t)1 << step)) % n), step);
 	}
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What both halves of PAT (parallel aggregated trees) share: how many blocks a rank passes on in
- * a round, and in which order it sends and receives them.
+ * Shared by both algorithms of PAT (parallel aggregated trees): the number of blocks that a rank
+ * passes on in a round, and the order in which it sends and receives them.
  *
  * A round of distance `bit` has steps i = 0, 1, ...: each rank gives one block to the rank `bit`
- * away and takes one from the rank `bit` away on the other side. If all ranks sent all of theirs
+ * away and takes one from the rank `bit` away on the other side. If all ranks sent all their blocks
  * first, a round would need as many slots as it has steps; if they took turns, each step would
  * wait for the one before and the algorithm would be as slow as a ring. So ranks of alternate
  * stretches of length `bit` send first or receive first: any number of slots will do, and a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the algorithms share that move one part per rank along a binomial tree (scatter, gather,
- * and broadcast by scatter and all_gather). Places count from the root: place v is rank
+ * Shared by the algorithms that move one part per rank along a binomial tree (scatter, gather, and
+ * broadcast by scatter and all_gather). Places count from the root: place v is rank
  * (root + v) mod nranks. The subtree below place v is the run of places [v, v + size), so what
  * belongs to it is one chunk.
  */

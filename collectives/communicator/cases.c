@@ -198,7 +198,7 @@ static bool adjust(void *arg, struct fb_case *c)
 		if (!strcmp(s->settings->transport, "auto") && ops->device)
 			c->transport = "p2p";
 	} else {
-		fb_choices_apply(&s->choices, false, c);
+		fb_engine_options_apply(&s->engine_options, false, c);
 	}
 	if (!strcmp(c->engine, "nccl")) {
 		/* The nearest thing, where another life was meant. */
@@ -206,7 +206,7 @@ static bool adjust(void *arg, struct fb_case *c)
 			c->registration = "none";
 		else if (!strcmp(life->operation, "register") && !strcmp(c->registration, "none"))
 			c->registration = "registered";
-		/* From the library's own allocator: what each kind of registration takes. */
+		/* Memory of the library's allocator suits every kind of registration. */
 		if (s->nccl.MemAlloc)
 			c->memory = "nccl";
 	} else {
@@ -249,8 +249,8 @@ static int expand_life(struct fb_run *run, struct fb_life_state *s,
 			snprintf(key, sizeof(key), "grid=%s", grid);
 			if (strcmp(grid, "none"))
 				fb_variant_put(&base, key);
-			err = fb_choices_expand(run, &base, axes, adjust, s, NULL,
-						&s->choices);
+			err = fb_engine_options_expand(run, &base, axes, adjust, s, NULL,
+						       &s->engine_options);
 		}
 	}
 	return err;

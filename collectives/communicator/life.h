@@ -39,7 +39,7 @@ struct fb_life_context {
 	struct fb_life_part part[FB_LIFE_PARTS];
 	const struct fb_gpu *gpu;   /* of engines on GPUs; NULL else */
 	void *own;                  /* the life's, from begin to end */
-	/* By mistake (--misuse) this rank registers nothing, or from a page further on. */
+	/* --misuse: this rank registers nothing, or registers from a page further on. */
 	bool unregistered, shifted;
 	char path[FB_PATH_CHARS];
 };

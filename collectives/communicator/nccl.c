@@ -14,7 +14,7 @@ static int failed(const struct fb_life_context *c, fb_nccl_comm comm, int code, 
 	return fb_nccl_error(c->nccl, comm, code, name);
 }
 
-/* Until a communicator that does not block has done what it was asked. */
+/* Waits until a nonblocking communicator has finished its last request. */
 static int settle(const struct fb_life_context *c, fb_nccl_comm comm, const char *name)
 {
 	int code = FB_NCCL_IN_PROGRESS, err = FB_OK;
@@ -153,7 +153,7 @@ int fb_life_nccl_create(struct fb_life_context *c)
 	return err;
 }
 
-/* As the life says: what comes before CommDestroy, or in its place. */
+/* Ends a communicator by the life's call, which comes before CommDestroy or replaces it. */
 static int end_one(struct fb_life_context *c, fb_nccl_comm comm)
 {
 	const char *name = c->life->operation;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the lives of NCCL's communicators share: nccl.c makes and ends them, reuse.c keeps them. */
+/* Shared code for lives of NCCL's communicators: nccl.c makes and ends them, reuse.c keeps them. */
 #ifndef FB_COLLECTIVES_COMMUNICATOR_NCCL_H
 #define FB_COLLECTIVES_COMMUNICATOR_NCCL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is a communicator of this project's engines: an engine opened on a group, with one
- * all_reduce prepared, which connects links and takes memory for slots.
+ * Communicators of this project's engines. Such a communicator is an engine opened on a group, with
+ * one prepared all_reduce, which connects links and allocates slots.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -157,7 +157,7 @@ static int resume(struct fb_life_context *c)
 	return err;
 }
 
-/* As a repetition finds it: suspended. */
+/* Makes the state that a repetition starts from: a suspended communicator. */
 static int begin_suspended(struct fb_life_context *c)
 {
 	int err = begin_kept(c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the program communicator knows of its job, and the functions that make it a program. */
+/* The state of the program communicator, and its functions for the harness. */
 #ifndef FB_COLLECTIVES_COMMUNICATOR_STATE_H
 #define FB_COLLECTIVES_COMMUNICATOR_STATE_H
 
-#include "collectives/choices.h"
+#include "collectives/engine_options.h"
 #include "collectives/communicator/life.h"
 #include "common/run/program.h"
 
@@ -29,11 +29,11 @@ struct fb_life_state {
 	const struct fb_group *world;
 	const struct fb_settings *settings;
 	const struct fb_life_options *options;
-	/* By the order of fb_engines: opened on the world where asked for, for what they can. */
+	/* In the order of fb_engines; those asked for are open on the world, to ask their `can`. */
 	struct fb_collectives engine[FB_LIFE_MOST_ENGINES];
 	struct fb_nccl nccl;
 	char no_nccl[FB_REASON_CHARS]; /* why not; empty: it is there */
-	struct fb_choices choices;     /* of the pass that fb_life_expand() is at */
+	struct fb_engine_options engine_options; /* of the current pass of fb_life_expand() */
 	const struct fb_life *adding;
 };
 
@@ -77,7 +77,7 @@ void fb_life_keys(const struct fb_case *c, int *communicators, struct fb_life_gr
 /* The operation of a case, without buffers. */
 struct fb_operation fb_life_operation(const struct fb_case *c);
 
-/* As the members of fb_program. */
+/* These functions have the contract of fb_program's members of the same name. */
 int fb_life_expand(struct fb_run *run, void *state);
 bool fb_life_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 int fb_life_set_up(void *state, const struct fb_case *c, void **instance);

@@ -3,7 +3,7 @@
  * Engine auto, between GPUs: the project's kernels or the copy engines, whichever the tuning table
  * says for a case. A choice of the copy engines is the name "copy/push" or "copy/pull" of an
  * algorithm; every other name is one of engine cuda. Both are opened, so that choosing costs
- * nothing when a case is prepared, and each request belongs to the engine that was chosen.
+ * nothing when a case is prepared, and each request belongs to the engine that was selected.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,8 @@ struct auto_engine {
 
 struct auto_request {
 	struct fb_request request;
-	struct fb_case c; /* as the chosen engine gets it */
-	struct fb_request *chosen;
+	struct fb_case c; /* as the selected engine gets it */
+	struct fb_request *selected;
 };
 
 /* Which engine a case is for, and the case in that engine's own words. */
@@ -45,12 +45,12 @@ static enum part part_of(const struct fb_case *c, struct fb_case *own)
 
 static const struct fb_engine_ops *ops_of(const struct fb_request *request)
 {
-	return ((const struct auto_request *)request)->chosen->engine->ops;
+	return ((const struct auto_request *)request)->selected->engine->ops;
 }
 
-static struct fb_request *chosen_of(struct fb_request *request)
+static struct fb_request *selected_of(struct fb_request *request)
 {
-	return ((struct auto_request *)request)->chosen;
+	return ((struct auto_request *)request)->selected;
 }
 
 static void auto_close(struct fb_engine *engine)
@@ -89,48 +89,48 @@ static int auto_prepare(struct fb_request *request, const struct fb_case *c,
 	struct auto_request *r = (struct auto_request *)request;
 	enum part part = part_of(c, &r->c);
 
-	return fb_engine_prepare(e->part[part], &r->c, op, &r->chosen);
+	return fb_engine_prepare(e->part[part], &r->c, op, &r->selected);
 }
 
 static void auto_release(struct fb_request *request)
 {
-	if (chosen_of(request))
-		fb_request_release(chosen_of(request));
+	if (selected_of(request))
+		fb_request_release(selected_of(request));
 }
 
 static int auto_ready(struct fb_request *request, int calls)
 {
-	return ops_of(request)->ready(chosen_of(request), calls);
+	return ops_of(request)->ready(selected_of(request), calls);
 }
 
 static int auto_run(struct fb_request *request, int calls)
 {
-	return ops_of(request)->run(chosen_of(request), calls);
+	return ops_of(request)->run(selected_of(request), calls);
 }
 
 static int auto_start(struct fb_request *request)
 {
-	return ops_of(request)->start(chosen_of(request));
+	return ops_of(request)->start(selected_of(request));
 }
 
 static int auto_test(struct fb_request *request, bool *done)
 {
-	return ops_of(request)->test(chosen_of(request), done);
+	return ops_of(request)->test(selected_of(request), done);
 }
 
 static int auto_wait(struct fb_request *request)
 {
-	return ops_of(request)->wait(chosen_of(request));
+	return ops_of(request)->wait(selected_of(request));
 }
 
 static int auto_enqueue(struct fb_request *request, void *stream)
 {
-	return ops_of(request)->enqueue(chosen_of(request), stream);
+	return ops_of(request)->enqueue(selected_of(request), stream);
 }
 
 static void auto_describe(struct fb_request *request, struct fb_traits *traits)
 {
-	ops_of(request)->describe(chosen_of(request), traits);
+	ops_of(request)->describe(selected_of(request), traits);
 }
 
 const struct fb_engine_ops fb_engine_auto = {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps whose zero-copy ends are in another node's memory, where only the device reaches.
+ * Steps whose zero-copy ends are in another node's memory, which only the network device reaches.
  *
- * Over shared memory such a step is one move by the processor. Here it has phases, between which
- * other lanes run: read what is pulled; compute what the processor has to; write what is pushed;
- * tell the peers. A push goes straight out of the source, or out of the own copy of the result,
- * and through a stage only if there is neither; a pull goes straight to its destination if that
- * is all that happens to it.
+ * Over shared memory the processor moves such a step at once. Here a step has phases, and other
+ * lanes run between them: read the pulled data; compute; write the pushed data; signal the peers. A
+ * push is sent from the source, or from the local copy of the result, and from a stage only if
+ * there is neither. A pull is received in its destination if nothing is computed from it.
  *
- * A push that was told is not over: the device may still read its source. Each is kept as a flight
- * until its ticket is reached, and whatever would write to the same bytes waits: a step with that
- * destination, a credit to a peer (which may let it write anywhere), the end of the operation.
+ * A push that was signalled may not be complete: the device may still read its source. Each push is
+ * kept as a flight until its ticket is reached. Everything that would write to the same bytes
+ * waits: a step with that destination, a credit to a peer (which may then write anywhere), and the
+ * end of the operation.
  */
 #include "collectives/engine/host_remote.h"
 
-enum phase { BEGIN, PULL, PULLED, PUSH, TELL };
+enum phase { BEGIN, PULL, PULLED, PUSH, SIGNAL };
 
 /*
  * Decides where pulls go and pushes come from. Ends of the step: sources 0..nsrc, then
@@ -83,7 +83,7 @@ static size_t offset_at(const struct host_request *r, const struct host_channel 
 	return fb_host_spread(r, ch, &ends[pull ? lane->transfer.value : i], s, part, cut->index);
 }
 
-/* One remote end: all pieces, as far as there is room. False: not yet all of them. */
+/* Moves the pieces of one remote end, as far as there is room. False: some are left. */
 static bool carry(const struct host_request *r, const struct host_channel *ch,
 		  struct host_lane *lane, const struct fb_step *s, uint64_t part, size_t bytes,
 		  int i)
@@ -99,7 +99,7 @@ static bool carry(const struct host_request *r, const struct host_channel *ch,
 	while (fb_host_next_piece(r, s, part, bytes, &cut)) {
 		char *own = place_of(ch, lane, s, near) +
 			    offset_at(r, ch, lane, s, part, near, &cut);
-		const char *theirs = far + fb_host_spread(r, ch, e, s, part, cut.index);
+		const char *remote = far + fb_host_spread(r, ch, e, s, part, cut.index);
 		size_t done;
 
 		if (cut.index < t->at.piece)
@@ -109,10 +109,10 @@ static bool carry(const struct host_request *r, const struct host_channel *ch,
 		if (t->at.bytes == cut.bytes)
 			continue;
 		done = pull ? port->ops->direct->pull(port, own + t->at.bytes,
-						      theirs + t->at.bytes,
+						      remote + t->at.bytes,
 						      cut.bytes - t->at.bytes)
 			    : port->ops->direct->push(port, own + t->at.bytes,
-						      theirs + t->at.bytes,
+						      remote + t->at.bytes,
 						      cut.bytes - t->at.bytes);
 		t->at.bytes += done;
 		if (t->at.bytes < cut.bytes)
@@ -208,9 +208,9 @@ static bool push_all(struct host_request *r, const struct host_channel *ch,
 	return true;
 }
 
-/* Sources are given back and destinations told, each once, however often this is called. */
-static bool tell(const struct host_channel *ch, struct host_lane *lane, const struct fb_step *s,
-		 size_t bytes)
+/* Releases each source and announces each destination once, however often this is called. */
+static bool signal_ends(const struct host_channel *ch, struct host_lane *lane,
+			const struct fb_step *s, size_t bytes)
 {
 	const struct fb_end *ends = ch->plan->ends + s->first_end;
 	struct host_transfer *t = &lane->transfer;
@@ -259,9 +259,9 @@ bool fb_host_transfer(struct host_request *r, const struct host_channel *ch,
 		if (!push_all(r, ch, lane, s, part, bytes))
 			return false;
 		t->end = 0;
-		t->phase = TELL;
+		t->phase = SIGNAL;
 	}
-	if (!tell(ch, lane, s, bytes))
+	if (!signal_ends(ch, lane, s, bytes))
 		return false;
 	t->phase = BEGIN;
 	return true;

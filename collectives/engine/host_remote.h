@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of remote zero copy share; see host_remote.c. Internal to host_*.c. */
+/* Shared by the files of remote zero copy; see host_remote.c. Internal to host_*.c. */
 #ifndef FB_COLLECTIVES_ENGINE_HOST_REMOTE_H
 #define FB_COLLECTIVES_ENGINE_HOST_REMOTE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What remote steps need beside the buffers: stages, tables, and registered memory. */
+/* Memory of remote steps beside the buffers: stages, tables, and registrations. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two halves of the MPI engine share: mpi.c prepares, mpi_calls.c calls. */
+/* Shared by the two parts of the MPI engine: mpi.c prepares, mpi_calls.c calls. */
 #ifndef FB_COLLECTIVES_ENGINE_MPI_H
 #define FB_COLLECTIVES_ENGINE_MPI_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What engines have in common whose operations are enqueued on a stream, or captured in a graph and
- * replayed: starting and waiting are the stream's, and rows say what clocks the GPU had.
+ * Shared by engines whose operations are enqueued on a stream, or captured in a graph and replayed:
+ * the stream starts them and is waited for, and rows contain the clocks of the GPU.
  */
 #ifndef FB_COLLECTIVES_ENGINE_ON_STREAM_H
 #define FB_COLLECTIVES_ENGINE_ON_STREAM_H

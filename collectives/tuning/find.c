@@ -76,7 +76,7 @@ static void measure(const struct fb_tuning_rule *rule, const struct fb_tuning_ke
 	distance[ABOUT_SIDE] = bytes > rule->to;
 }
 
-/* By the first n distances. */
+/* Compares the first n distances; true if a is nearer than b. */
 static bool is_nearer(const double a[DISTANCES], const double b[DISTANCES], int n)
 {
 	for (int i = 0; i < n; i++)
@@ -85,7 +85,7 @@ static bool is_nearer(const double a[DISTANCES], const double b[DISTANCES], int 
 	return false;
 }
 
-/* As fb_tuning_find, of this table alone; `least`: how far its rule is from what is asked. */
+/* fb_tuning_find for one table; `least` receives the distances of the rule that it returns. */
 static const struct fb_tuning_rule *find_here(const struct fb_tuning *tuning,
 					      const struct fb_tuning_key *asked, uint64_t bytes,
 					      fb_tuning_accept_fn accept, void *arg,

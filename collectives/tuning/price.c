@@ -55,7 +55,7 @@ static int chain(const struct fb_algorithm *algorithm, const struct fb_shape *sh
 	return err;
 }
 
-/* By the plans of all ranks. */
+/* Computes the price from the plans of all ranks. */
 static int price_plans(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
 		       bool direct, struct fb_price *price)
 {
@@ -155,7 +155,7 @@ static int price_point(const struct fb_algorithm *algorithm, const struct fb_sha
 	return price_plans(algorithm, &less, direct, price);
 }
 
-/* From the largest numbers that are priced by their plans. */
+/* Extrapolates the price from the largest numbers of ranks that plans are built for. */
 static int price_many(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
 		      bool direct, struct fb_price *price)
 {

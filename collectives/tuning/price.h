@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an algorithm costs by the cost model (common/plan/check.h), for choosing one where nothing
- * has been measured. It orders algorithms by their number of messages and bytes; it knows no
- * contention, no caches and no slow links, and its times are to be compared with each other only.
+ * Computes the cost of an algorithm by the cost model (common/plan/check.h), to select one if
+ * nothing has been measured. The model orders algorithms by their number of messages and bytes. It
+ * knows no contention, no caches and no slow links, so compare its times only with each other.
  */
 #ifndef FB_COLLECTIVES_TUNING_PRICE_H
 #define FB_COLLECTIVES_TUNING_PRICE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How test values come about: the inner part of common/base/data.h, in blocks of 64 elements.
+ * Computes test values in blocks of 64 elements, for common/base/data.h.
  *
  * An index has a hash, its base word, that does not depend on the rank. What a rank contributes
  * is a cheap function of that word and a key, chosen so that the result over all ranks has a
@@ -8,8 +8,8 @@
  *
  *	movement  word(base, key of the rank): any bits.
  *	min, max  one rank, drawn by the base word, holds an extreme value; everybody else holds
- *	          a moderate one. The result is the extreme one, and whoever drops that rank's
- *	          contribution is found out.
+ *	          a moderate one. The result is the extreme one, so the check finds
+ *	          an engine that drops that rank's contribution.
  *	sum, avg  word(base, key of rank mod P) for a prime P, cut to so few bits that no partial
  *	          sum in any order is rounded (integer sums may wrap and are not cut; integer
  *	          averages are cut as long as one bit is left). The sum is that of P words, each

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which fabricbench this is and how it was built.
+ * The version of fabricbench and how it was built.
  *
  * The texts go into --version and environment.csv, so that a result can be traced to its
  * sources. They live in one object, so that a new commit recompiles one file. All strings are

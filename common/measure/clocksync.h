@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One time for all ranks.
+ * Gives all ranks a common time.
  *
- * Ranks of one host read the same clock, so nothing is learnt there: it is only proved, by
- * ping-pongs, that rank 0's clock minus this one's can be zero (name spaces for time and broken
- * counters exist). Between hosts each clock is modelled as a line relative to rank 0's:
+ * Ranks of one host read the same clock, so their offsets are not estimated. Ping-pongs only prove
+ * that the difference to rank 0's clock can be zero, because time name spaces and broken counters
+ * exist. Between hosts each clock is modelled as a line relative to rank 0's:
  *
  *	offset(t) = intercept + slope * (t - epoch)	global = t - offset(t)
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How far a run is, on stderr: a line that is rewritten where stderr is a terminal. Elsewhere, as
- * under most mpiruns, there is a line for each tenth, and one after 5, 10, 20, 40 s and so on. So a
- * person sees soon that the run goes on, and logs of batch jobs stay short.
+ * Prints the progress of a run to stderr. On a terminal one line is rewritten. Elsewhere, as under
+ * most mpiruns, there is a line for each tenth of the run, and one after 5, 10, 20, 40 s and so on,
+ * so that a person soon sees progress and logs of batch jobs stay short.
  */
 #ifndef FB_COMMON_MEASURE_PROGRESS_H
 #define FB_COMMON_MEASURE_PROGRESS_H

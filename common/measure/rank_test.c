@@ -195,7 +195,7 @@ int fb_mann_whitney(const double *a, size_t na, const double *b, size_t nb,
 	return ret;
 }
 
-/* By bisection: called once per comparison, so speed is no aim. */
+/* Bisection is quick enough, because each comparison calls it once. */
 double fb_normal_point(double alpha)
 {
 	double low = 0, high = 40;

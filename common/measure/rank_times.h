@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When each rank began and ended each repetition of a row (--raw-ranks).
+ * Records when each rank began and ended each repetition of a row (--raw-ranks).
  *
- * A row's time is that of its slowest rank; which rank that was, and whether it was late or slow,
- * only the times of single ranks tell. They are gathered after each block of repetitions, outside
- * of all timing.
+ * A row's time is the time of its slowest rank. Only the times of single ranks show which rank that
+ * was, and whether it began late or was slow. They are gathered after each block of repetitions,
+ * outside of all timing.
  */
 #ifndef FB_COMMON_MEASURE_RANK_TIMES_H
 #define FB_COMMON_MEASURE_RANK_TIMES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many repetitions a row gets: the samples taken so far, and the rule that says whether to
- * go on. No clock, no MPI: rank 0 asks it and tells the others, and tests feed it with numbers.
+ * Decides how many repetitions a row gets, from the samples taken so far. It uses neither a clock
+ * nor MPI: rank 0 asks it and broadcasts the answer, and tests feed it with numbers.
  *
  * Repetitions come in blocks of about 5 ms (5 to 100), and the rule is applied at min_samples
  * samples and at each doubling: looking rarely keeps the interval's coverage near 95%, where

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the harness finds out about itself before it measures anything: the cost of its clock,
- * how far apart ranks leave its barrier, and how well the ranks' clocks agree.
+ * The self-test of the harness before the first measurement: the cost of its clock, the skew with
+ * which ranks leave its barrier, and the agreement of the ranks' clocks.
  *
- * These go into environment.csv and decide the flag `timer` of each row, and `skew` where a row
- * cannot measure that itself (several hosts).
+ * The results go into environment.csv. They decide the flag `timer` of each row, and the flag
+ * `skew` of rows that cannot measure the skew themselves (several hosts).
  */
 #ifndef FB_COMMON_MEASURE_SELFTEST_H
 #define FB_COMMON_MEASURE_SELFTEST_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is reported about one row's repetitions: order statistics, a confidence interval of the
- * median, and signs that the repetitions were not alike (outliers, autocorrelation, drift).
+ * Statistics of one row's repetitions: order statistics, a confidence interval of the median, and
+ * signs that the repetitions were not alike (outliers, autocorrelation, drift).
  *
  * Everything is an order statistic or a robust measure, because times have a hard lower end and
  * a long upper tail; the mean is given for completeness only. A value that the number of samples
  * does not support is NAN (an empty CSV field), never an interpolation. Times may have any unit:
  * results have the unit of the samples.
  *
- * `scratch` is always room for 2 * n doubles, owned by the caller, contents lost. Nothing here
- * allocates or communicates; functions that return a double give NAN for n = 0.
+ * `scratch` has room for 2 * n doubles and belongs to the caller; its contents are overwritten. No
+ * function allocates or communicates. Functions that return a double return NAN for n = 0.
  */
 #ifndef FB_COMMON_MEASURE_STATS_H
 #define FB_COMMON_MEASURE_STATS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the watchdog says about the ranks of its host; see watchdog_report.h. */
+/* The watchdog's report on the ranks of its host; see watchdog_report.h. */
 #include "common/measure/watchdog_report.h"
 #include "common/system/launcher.h"
 

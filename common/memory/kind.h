@@ -11,7 +11,7 @@
 
 #include "common/system/pages.h"
 
-/* From FB_MEMORY_DEVICE on those that the GPU's driver makes, in the order of fb_gpu_memory. */
+/* From FB_MEMORY_DEVICE on, the GPU driver allocates; same order as fb_gpu_memory. */
 enum fb_memory_kind {
 	FB_MEMORY_HOST,
 	FB_MEMORY_HUGE,

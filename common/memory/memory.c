@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What memory a host has; see memory.h. */
+/* Reads how much memory a host has; see memory.h. */
 #include "common/memory/memory.h"
 
 #include <inttypes.h>

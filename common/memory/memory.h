@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much memory the buffers may take, and whether huge pages exist for them.
+ * Limits how much memory the buffers may take, and checks that huge pages exist for them.
  *
- * Shared memory is promised freely and taken away by the kernel's out-of-memory killer, so a
- * size that cannot work has to be refused beforehand.
+ * The kernel promises more shared memory than it has, and its out-of-memory killer ends the job
+ * when the pages are touched. So sizes that cannot work are refused beforehand.
  */
 #ifndef FB_COMMON_MEMORY_MEMORY_H
 #define FB_COMMON_MEMORY_MEMORY_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a rank gets at the bytes of its own buffers: directly in host memory, by kernels in a GPU's.
+ * Access to the bytes of a rank's own buffers: directly in host memory, by kernels in GPU memory.
  *
- * Programs and engines see addresses only; whoever fills, poisons or checks a buffer goes through
- * the operations of the segment it lies in, so that verification is the same for every kind of
- * memory and nothing has to be copied for it.
+ * Programs and engines see addresses only. Code that fills, poisons or checks a buffer uses the
+ * operations of the buffer's segment, so that verification is the same for every kind of memory and
+ * copies nothing.
  */
 #ifndef FB_COMMON_MEMORY_MEMORY_OPS_H
 #define FB_COMMON_MEMORY_MEMORY_OPS_H
@@ -30,7 +30,7 @@ struct fb_memory_ops {
 	int (*set)(void *to, int byte, size_t bytes);
 	int (*put)(void *to, const void *from, size_t bytes);
 	int (*get)(void *to, const void *from, size_t bytes);
-	/* As fb_data_fill, fb_data_check and (rank FB_REDUCED) fb_data_check_reduced. */
+	/* Like fb_data_fill and fb_data_check; rank FB_REDUCED: like fb_data_check_reduced. */
 	int (*fill)(const struct fb_data *data, int rank, uint64_t first, void *to, size_t count);
 	int (*check)(const struct fb_data *data, int rank, uint64_t first, const void *from,
 		     size_t count, struct fb_mismatch *bad);

@@ -107,7 +107,7 @@ static int run_all(struct fb_model *m)
 	return err;
 }
 
-/* Nothing may be left over: whatever was sent, allowed or announced was used. */
+/* Checks that every message, credit and announcement was used. */
 static int check_balance(struct fb_model *m)
 {
 	for (size_t i = 0; i < m->nwires; i++) {

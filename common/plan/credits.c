@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where credits go: the points at which a rank allows its peers to push into its buffers.
+ * Places credits: the points at which a rank allows its peers to push into its buffers.
  *
  * A credit is given as early as possible, right after the last step that touches the chunk (at
  * the start, if none does), so that the peer need not wait for it. A chunk that a peer pulls is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where chunks lie; see geometry.h. */
+/* Computes offsets and lengths of chunks; see geometry.h. */
 #include "common/plan/geometry.h"
 
 #include "common/plan/builder.h"

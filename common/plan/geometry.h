@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From units to bytes: where the chunks of a plan lie for a given operation and slice.
+ * Converts units to bytes: the offsets of a plan's chunks for a given operation and slice.
  *
  * Every block is cut into `parts` slices, and the plan's units are shares of a slice (plan.h).
  * Boundaries fall on multiples of 64 bytes, and of 128 in blocks of 64 KiB and more, so that slices

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One step on the checker's machine. A step waits for everything it needs, then does all its
+ * Runs one step on the checker's machine. A step waits for everything it needs, then does all its
  * accesses, and only then posts to its links, as engines do.
  */
 #include <stdlib.h>

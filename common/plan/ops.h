@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the builder hands to lowering: one rank's operations, in the order of the calls, with all
- * views resolved and every chunk under its canonical name. Internal to common/plan.
+ * The builder's output and the input of lowering: one rank's operations in the order of the calls,
+ * with all views resolved and every chunk under its canonical name. Internal to common/plan.
  */
 #ifndef FB_COMMON_PLAN_OPS_H
 #define FB_COMMON_PLAN_OPS_H

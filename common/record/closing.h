@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which launches of a results folder are incomplete: they have rows, environment.csv says that they
- * began (program.NAME.LAUNCH.cases), and lacks their closing fact (program.NAME.LAUNCH.exit_code),
- * which a program writes last. Of launches that environment.csv does not name nothing is said:
- * imported results have none.
+ * Finds the incomplete launches of a results folder: launches with rows for which environment.csv
+ * has the first fact (program.NAME.LAUNCH.cases) but not the closing fact that a program writes
+ * last (program.NAME.LAUNCH.exit_code). Launches that environment.csv does not name are not judged,
+ * because imported results have no such facts.
  */
 #ifndef FB_COMMON_RECORD_CLOSING_H
 #define FB_COMMON_RECORD_CLOSING_H

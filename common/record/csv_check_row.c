@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the fields of one row have to say to each other; see csv_check.h.
+ * Checks that the fields of one row agree with each other; see csv_check.h.
  *
  * Most rules are lines of tables: texts that must be of a list, pairs of columns of which the
  * first may not exceed the second, and columns that need a number of samples.

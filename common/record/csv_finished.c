@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a result file says is finished: the set of keys behind --resume; see csv.h.
+ * Reads the keys of the finished rows of a result file, for --resume; see csv.h.
  *
  * A key is the text of all key columns, so a row is recognised by exactly what the file says,
  * and the set holds the texts themselves: a hash alone could skip a case that never ran.

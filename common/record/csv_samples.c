@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether samples.csv has all samples of the rows beside it; see csv_samples.h. A launch's rows are
- * numbered from 0 in the order of the result file, those without samples too.
+ * Checks that samples.csv has all samples of the rows beside it; see csv_samples.h. The rows of a
+ * launch are numbered from 0 in the order of the result file, including rows without samples.
  */
 #include "common/record/csv_samples.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happened when, as files beside the results: spans.csv, which scripts/plot timeline and
- * distribution draw, and trace.json in Chrome's format for its viewers. Rows of one run, and runs
- * of one folder, are written one behind the other.
+ * Writes timelines beside the results: spans.csv, which scripts/plot timeline and distribution
+ * draw, and trace.json in Chrome's format for its viewers. Rows of one run, and runs of one folder,
+ * follow each other.
  */
 #ifndef FB_COMMON_RECORD_TIMELINE_H
 #define FB_COMMON_RECORD_TIMELINE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a row says beside its case and its times; engines and programs fill it in. */
+/* The fields of a row beside its case and its times; engines and programs fill them in. */
 #ifndef FB_COMMON_RECORD_TRAITS_H
 #define FB_COMMON_RECORD_TRAITS_H
 

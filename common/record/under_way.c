@@ -151,7 +151,7 @@ int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
 	char *taken = path_of(dir, program, launch, ".taken");
 	char *row = path ? read_row(path) : NULL;
 	bool left = row && !strstr(row, nobody);
-	/* Nobody has come to know of a fault since; or the results that the row is of are gone. */
+	/* Drop the row if no rank has named a fault, or if the row's results are gone. */
 	bool drop = row && !reason && (left || !has_results(dir, program));
 	bool moves = row && !drop && !(left && asked);
 	char *text = moves ? with_reason(row, reason) : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the ranks must have in common before anything is measured: one job of as many ranks as the
- * launcher has started, one program, the same options. See run.h.
+ * Checks before the first measurement that all ranks are in one job with as many ranks as the
+ * launcher has started, and run the same program with the same options. See run.h.
  */
 #include "common/base/error.h"
 #include "common/run/run.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From lists on the command line to cases: an axis is the list of values of one key column, and
+ * Makes cases from lists on the command line: an axis is the list of values of one key column, and
  * the cases are the product of the axes.
  *
- * The product is taken in full; what makes no sense together is dropped by the program's
- * `adjust` (it is no case at all) or skipped by its `can` (it is a row that says why).
+ * Each combination is tried. The program's `adjust` drops combinations that do not exist, and its
+ * `can` skips cases that cannot run here: they get a row with the reason.
  */
 #ifndef FB_COMMON_RUN_AXES_H
 #define FB_COMMON_RUN_AXES_H
@@ -21,9 +21,9 @@ struct fb_axis {
 };
 
 /*
- * Splits a comma-separated list. With `choices` (ending in NULL) every item must be one of them
- * and "all" stands for all, but for "auto", which would be one of the others again; without, any
- * item will do. An item given twice is an error, like an unknown one: one line to `errors` (may
+ * Splits a comma-separated list. With `choices` (ending in NULL) each item must be one of them, and
+ * "all" stands for all of them except "auto", which would repeat another one. Without `choices` any
+ * item is accepted. An item given twice is an error, like an unknown one: one line to `errors` (may
  * be NULL) naming --option, and FB_EINPUT; or FB_ENOMEM (printed). The caller frees with
  * fb_axis_close.
  */
@@ -37,7 +37,7 @@ void fb_axis_close(struct fb_axis *axis);
  */
 bool fb_product_next(size_t index[], const size_t count[], size_t n);
 
-/* What a program accepts on its axes; each list ends in NULL; NULL: the axis is "-". */
+/* The values that a program accepts on its axes; each list ends in NULL; NULL: the axis is "-". */
 struct fb_axes_choices {
 	const char *const *engines, *const *algorithms, *const *protocols;
 	const char *const *transports, *const *memories, *const *launches;

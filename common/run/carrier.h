@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the column `path` says of a carrier, as text: without ranks, so that it can be tested. */
+/* The text of the column `path` for a carrier. Unit tests can call it without ranks. */
 #ifndef FB_COMMON_RUN_CARRIER_H
 #define FB_COMMON_RUN_CARRIER_H
 

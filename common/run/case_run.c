@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One case from `can` to `teardown`; see run.h. */
+/* Runs one case, from `can` to `teardown`; see run.h. */
 #include "common/base/error.h"
 #include "common/run/run.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run would do, without doing it: --list, --dry-run, --check-plan; see run.h. */
+/* Lists what a run would do: --list, --dry-run, --check-plan; see run.h. */
 #include "common/base/error.h"
 #include "common/run/run.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One measurement; see measure.h, and sampler.h for when to stop. */
+/* Makes one measurement; see measure.h. sampler.h decides when to stop. */
 #include "common/base/error.h"
 #include "common/run/measure.h"
 

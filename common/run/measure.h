@@ -2,13 +2,13 @@
 /*
  * One measurement: first call, verification, warm-up, repetitions, verification again.
  *
- * A sample is one repetition's time from when the first rank began until the last one was through,
- * where ranks read one clock; else the maximum over ranks of what each took. The difference is a
- * rank that begins late: where data only comes to it, it is there already, and the rank's own time
- * is short. The row's time is the median of samples. Nothing but the operation happens between
- * the two readings of the clock. Rank 0 decides how often to run and tells the others, so all
- * ranks always do the same. The last repetition runs on freshly written data and is what the
- * final check looks at, so the code that was timed is the code that was checked.
+ * A sample is the time of one repetition. If all ranks read one clock, it lasts from the begin of
+ * the first rank to the end of the last one; otherwise it is the maximum of the ranks' own times.
+ * The two differ if a rank that only receives begins late: its data has already arrived, and its
+ * own time is short. The row's time is the median of the samples. Only the operation runs between
+ * the two readings of the clock. Rank 0 decides how often to run and broadcasts it, so all ranks do
+ * the same. The last repetition runs on freshly written data, and the final check reads its
+ * results, so the code that was timed is the code that was checked.
  */
 #ifndef FB_COMMON_RUN_MEASURE_H
 #define FB_COMMON_RUN_MEASURE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all measurements of a run share; see measure.h. */
+/* The state that all measurements of a run share; see measure.h. */
 #include "common/base/error.h"
 #include "common/run/measure.h"
 

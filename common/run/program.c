@@ -347,17 +347,17 @@ static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
  * Appends a line to the file by which scripts/launch finds out how a launch ended. Returns whether
  * the line is there; a file that is not there is on the launcher's host.
  */
-static bool tell_launch(const struct fb_run *run, const char *what)
+static bool report_to_launch(const struct fb_run *run, const char *what)
 {
 	const char *path = getenv("FABRICBENCH_CLOSING");
 	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
-	bool told;
+	bool written;
 
 	if (fd < 0)
 		return false;
-	told = dprintf(fd, "%s %s\n", what, run->program->name) > 0;
+	written = dprintf(fd, "%s %s\n", what, run->program->name) > 0;
 	close(fd);
-	return told;
+	return written;
 }
 
 static bool is_first(const struct fb_run *run)
@@ -374,7 +374,7 @@ int fb_program_main(const struct fb_program *program, int argc, char **argv)
 		return fb_exit_code(fb_error(FB_ENOMEM, "out of memory"));
 	run->program = program;
 	if (is_first(run))
-		tell_launch(run, "began");
+		report_to_launch(run, "began");
 	err = make_chain(run);
 	if (err) {
 		code = fb_exit_code(err);
@@ -389,9 +389,9 @@ int fb_program_main(const struct fb_program *program, int argc, char **argv)
 		code = run_with_ranks(run, argc, argv, err);
 free_run:
 	if (is_first(run))
-		tell_launch(run, "ended");
+		report_to_launch(run, "ended");
 	/* After another code mpirun writes a dozen lines of its own below the one that helps. */
-	if (code == FB_EXIT_INPUT && tell_launch(run, "refused"))
+	if (code == FB_EXIT_INPUT && report_to_launch(run, "refused"))
 		code = FB_EXIT_OK;
 	fb_run_free(run);
 	free(run);

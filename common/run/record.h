@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where rows go: to the folder of --csv with a table for people on stdout at the end, or to stdout:
- * as that table on a terminal, as CSV elsewhere. Rank 0 writes. Where it dies within a case, others
- * find the row in under_way.h's file.
+ * Writes rows: with --csv to its folder, and a table for people to stdout at the end; without --csv
+ * to stdout, as that table on a terminal and as CSV elsewhere. Rank 0 writes. If it dies within a
+ * case, other processes find the row in the file of under_way.h.
  *
- * The watchdog's thread may write the last row while the main thread is anywhere, hence the
- * lock, and the note of which case is under way.
+ * The watchdog's thread may write the last row at any time, so there is a lock, and the recorder
+ * knows which case is under way.
  */
 #ifndef FB_COMMON_RUN_RECORD_H
 #define FB_COMMON_RUN_RECORD_H

@@ -79,7 +79,7 @@ static const char *field(const struct fb_screen_row *row, const char *name)
 	return row->field[fb_column_find(name)];
 }
 
-/* By group, then by size, of equal ones the quickest first, without a time last. */
+/* Sorts by group, by size, then by time; rows without a time are last. */
 static int compare_rows(const void *x, const void *y)
 {
 	const struct fb_screen_row *a = x, *b = y;

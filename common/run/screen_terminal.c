@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who reads what is written; see screen.h. */
+/* Finds out whether a person reads the output on a terminal; see screen.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

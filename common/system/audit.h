@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What really carried the bytes: the counters of this host's network interfaces and RDMA ports,
- * before and after.
+ * Finds out what really carried the bytes, by the counters of this host's network interfaces and
+ * RDMA ports before and after.
  *
- * A library chooses its transports itself, and a wrong choice (the management network, TCP where
- * RDMA was meant) shows only as a bad number. So counters are compared with what was moved:
- * whatever carried a good part of it belongs into the row's path.
+ * A library selects its transports itself, and a wrong selection (the management network, or TCP in
+ * place of RDMA) shows only as a bad number. So counters are compared with the bytes moved. Each
+ * interface that carried a good part of them is named in the row's path.
  */
 #ifndef FB_COMMON_SYSTEM_AUDIT_H
 #define FB_COMMON_SYSTEM_AUDIT_H

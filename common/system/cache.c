@@ -42,7 +42,7 @@ static long count_list(const char *list)
 	return fb_cpus_count(&cpus);
 }
 
-/* As the C library knows them, where the kernel has no files. */
+/* Asks the C library for cache sizes if the kernel has no files with them. */
 static void ask_library(struct fb_caches *caches)
 {
 	long second = sysconf(_SC_LEVEL2_CACHE_SIZE), third = sysconf(_SC_LEVEL3_CACHE_SIZE);

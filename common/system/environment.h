@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the numbers were measured on: facts about machine, software and job.
+ * Collects facts about the machine, the software and the job, for environment.csv.
  *
  * Every rank collects its own facts, the caller gathers them (this module knows no MPI), and
  * the merge writes each fact once, at the widest scope at which it is the same: the run, a node

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernel says of an interface's data center bridging. Private to the environment files. */
+/* Reads an interface's data center bridging from the kernel. Private to the environment files. */
 #ifndef FB_COMMON_SYSTEM_ENVIRONMENT_DCB_H
 #define FB_COMMON_SYSTEM_ENVIRONMENT_DCB_H
 

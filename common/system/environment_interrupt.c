@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many of a device's interrupts go to its own NUMA node; see environment_file.h. */
+/* Counts a device's interrupts that go to the device's NUMA node; see environment_file.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the links of a GPU carried, by their counters before and after. Nothing here asks NVML:
- * fb_gpu_links_read() of common/cuda/gpu.h does.
+ * Computes what the links of a GPU carried, from their counters before and after. NVML is asked by
+ * fb_gpu_links_read() of common/cuda/gpu.h, not here.
  */
 #ifndef FB_COMMON_SYSTEM_GPU_LINKS_H
 #define FB_COMMON_SYSTEM_GPU_LINKS_H

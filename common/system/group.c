@@ -245,7 +245,7 @@ static int inherit_nodes(struct fb_group *group, int parent_node)
 	if (!first_of)
 		return FB_ENOMEM;
 	MPI_Allgather(&parent_node, 1, MPI_INT, first_of, 1, MPI_INT, group->comm);
-	/* From the parent's node numbers to the first rank of each node. */
+	/* Replaces the parent's node numbers by the first rank of each node. */
 	for (int r = group->nranks - 1; r >= 0; r--) {
 		int first = r;
 

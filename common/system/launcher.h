@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the launcher has told this process about its job, by variables of the environment; and what
- * can be seen of the job's other processes on this host without MPI, which may not even start.
+ * Reads what the launcher's environment variables say about the job, and finds the job's other
+ * processes on this host without MPI, which may fail to start.
  */
 #ifndef FB_COMMON_SYSTEM_LAUNCHER_H
 #define FB_COMMON_SYSTEM_LAUNCHER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which file system a folder is on; see mount.h. */
+/* Finds the file system of a folder; see mount.h. */
 #include "common/system/mount.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which file system a folder is on. */
+/* Finds the file system of a folder. */
 #ifndef FB_COMMON_SYSTEM_MOUNT_H
 #define FB_COMMON_SYSTEM_MOUNT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether this host can use RDMA, as far as that can be seen without opening a device. */
+/* Finds RDMA ports that this host can use, without opening a device. */
 #ifndef FB_COMMON_SYSTEM_RDMA_PORTS_H
 #define FB_COMMON_SYSTEM_RDMA_PORTS_H
 

@@ -77,7 +77,7 @@ static int new_peers(const struct fb_rdma *rdma, const struct fb_rdma_port *port
 
 /* All pairs at once; both ends of a pair know that they are to meet. */
 static int swap(const struct fb_rdma *rdma, const int *peers, int n,
-		struct fb_rdma_address *own, struct fb_rdma_address *theirs)
+		struct fb_rdma_address *own, struct fb_rdma_address *remote)
 {
 	MPI_Request *requests = calloc(2 * (size_t)n + 1, sizeof(*requests));
 	/* MPICH's MPI_STATUSES_IGNORE upsets gcc. */
@@ -90,7 +90,7 @@ static int swap(const struct fb_rdma *rdma, const int *peers, int n,
 	if (err || !requests || !statuses)
 		goto free_requests;
 	for (int i = 0; i < n; i++) {
-		MPI_Irecv(theirs + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
+		MPI_Irecv(remote + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
 			  rdma->transport.world->comm, &requests[2 * i]);
 		MPI_Isend(own + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
 			  rdma->transport.world->comm, &requests[2 * i + 1]);
@@ -103,16 +103,16 @@ free_requests:
 }
 
 static int meet_by_mpi(struct fb_rdma *rdma, const int *peers, int n, struct fb_rdma_address *own,
-		       struct fb_rdma_address *theirs)
+		       struct fb_rdma_address *remote)
 {
 	size_t each = queues_each(rdma);
-	int err = swap(rdma, peers, n, own, theirs);
+	int err = swap(rdma, peers, n, own, remote);
 
 	for (int i = 0; i < n && !err; i++)
 		for (size_t k = 0; k < each && !err; k++)
 			err = fb_rdma_queue_connect(&rdma->peers[peers[i]][k], rdma->settings,
 						    &own[each * (size_t)i + k],
-						    &theirs[each * (size_t)i + k]);
+						    &remote[each * (size_t)i + k]);
 	return err;
 }
 
@@ -136,23 +136,23 @@ int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
 {
 	const struct fb_group *world = rdma->transport.world;
 	int *peers = calloc((size_t)n + 1, sizeof(*peers)), count, err = FB_OK;
-	struct fb_rdma_address *own = NULL, *theirs = NULL;
+	struct fb_rdma_address *own = NULL, *remote = NULL;
 	size_t each = queues_each(rdma);
 
 	count = peers ? new_peers(rdma, ports, n, peers) : 0;
 	own = calloc((size_t)count * each + 1, sizeof(*own));
-	theirs = calloc((size_t)count * each + 1, sizeof(*theirs));
-	if (!peers || !own || !theirs)
+	remote = calloc((size_t)count * each + 1, sizeof(*remote));
+	if (!peers || !own || !remote)
 		err = fb_error(FB_ENOMEM, "rdma: out of memory for %d peers", count);
 	for (int i = 0; peers && own && i < count && !err; i++)
 		err = make(rdma, peers[i], own + each * (size_t)i);
 	err = fb_group_agree(world, err);
-	if (!err && peers && own && theirs)
+	if (!err && peers && own && remote)
 		err = rdma->cm ? meet_by_cm(rdma, peers, count)
-			       : meet_by_mpi(rdma, peers, count, own, theirs);
+			       : meet_by_mpi(rdma, peers, count, own, remote);
 	for (int i = 0; peers && err && i < count; i++)
 		fb_rdma_part(rdma, peers[i]);
-	free(theirs);
+	free(remote);
 	free(own);
 	free(peers);
 	return err;

@@ -173,9 +173,9 @@ static int fill_port(const struct group *g, int self, const struct fb_link_reque
 {
 	const struct protocol *proto = find_protocol(r->protocol);
 	char *mine = fb_segment_part(&g->segment, self);
-	char *theirs = fb_segment_part(&g->segment, r->peer);
+	char *remote = fb_segment_part(&g->segment, r->peer);
 	const struct entry *own = &((const struct directory *)(void *)mine)->entries[i];
-	const struct entry *other = theirs ? find_entry((const struct directory *)(void *)theirs,
+	const struct entry *other = remote ? find_entry((const struct directory *)(void *)remote,
 							self, r->id, !r->sends) : NULL;
 	struct fb_shm_port *p = &g->ports[i];
 
@@ -187,9 +187,9 @@ static int fill_port(const struct group *g, int self, const struct fb_link_reque
 		.nslots = r->slots, .flag = r->first_flag ? r->first_flag : 1,
 		.slot_stride = proto->stride ? proto->stride(r->slot_bytes) : 0, .stage = stage,
 	};
-	p->sender = (void *)(r->sends ? mine + own->block : theirs + other->block);
-	p->receiver = (void *)(r->sends ? theirs + other->block : mine + own->block);
-	p->slots = r->sends ? theirs + other->slots : mine + own->slots;
+	p->sender = (void *)(r->sends ? mine + own->block : remote + other->block);
+	p->receiver = (void *)(r->sends ? remote + other->block : mine + own->block);
+	p->slots = r->sends ? remote + other->slots : mine + own->slots;
 	return FB_OK;
 }
 

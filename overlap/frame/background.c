@@ -83,7 +83,7 @@ void fb_step_background_case(const struct fb_step_state *s, const char *engine,
 	/* The row's --nccl-force and the like do not apply to another engine. */
 	if (strcmp(engine, key->engine)) {
 		key->engine = engine;
-		fb_choices_apply(&s->collective->choices, false, key);
+		fb_engine_options_apply(&s->collective->engine_options, false, key);
 		if (ops->planned) {
 			key->algorithm = key->protocol = "auto";
 			key->transport = ops->device ? "p2p"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a case to the graphs of its step; see frame.h. */
+/* Builds the graphs of a case's step; see frame.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How busy the GPU's multiprocessors are while steps run, which no timed step pays for. */
+/* Measures how busy the GPU's multiprocessors are, in steps of its own that are not timed. */
 #include <math.h>
 
 #include "common/base/error.h"

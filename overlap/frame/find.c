@@ -115,7 +115,7 @@ void fb_step_find_put(struct fb_step_instance *i, const double *samples_us, size
 			0, sum.median, sum.median_low, sum.median_high};
 }
 
-static void tell(const struct fb_step_state *s, const struct fb_step_search *search)
+static void report_best(const struct fb_step_state *s, const struct fb_step_search *search)
 {
 	const struct fb_golden_point *best = fb_golden_best(&search->golden);
 	char text[FB_SIZE_CHARS], key[FB_CASE_CHARS];
@@ -190,7 +190,7 @@ int fb_step_more(struct fb_run *run, void *state, const struct fb_case *done)
 	if (found.median > 0)
 		fb_golden_put(&search->golden, found);
 	if (!(found.median > 0) || !fb_golden_next(&search->golden, &search->asked)) {
-		tell(s, search);
+		report_best(s, search);
 		return FB_OK;
 	}
 	return add_size(run, s, done, bytes_of(search->asked));

@@ -83,7 +83,7 @@ static double busy_us(const struct fb_step_instance *i, enum fb_task_kind kind)
 	return any ? sum * 1e6 : (double)NAN;
 }
 
-/* From the end of the last task that computes to the end of the last task. */
+/* Returns the time from the end of the last computing task to the end of the last task. */
 static double tail_us(const struct fb_step_instance *i)
 {
 	double computed = -HUGE_VAL, all = -HUGE_VAL;
@@ -100,7 +100,7 @@ static double tail_us(const struct fb_step_instance *i)
 	return isfinite(computed) ? (all - computed) * 1e6 : (double)NAN;
 }
 
-/* From the first begin to the last end of the tasks of a kind that do something. */
+/* Returns the first begin and the last end of the tasks of a kind that do work. */
 static struct fb_task_time span_of(const struct fb_step_instance *i, enum fb_task_kind kind)
 {
 	struct fb_task_time span = {HUGE_VAL, -HUGE_VAL};

@@ -227,7 +227,7 @@ int fb_step_main(const struct fb_schedule_program *program, int argc, char **arg
 {
 	struct fb_overlap_settings own = {.layers = 0};
 	struct fb_column columns[FB_STEP_COLUMNS];
-	const struct fb_program described = fb_step_describe(program, &own, columns);
+	const struct fb_program description = fb_step_describe(program, &own, columns);
 
-	return fb_program_main(&described, argc, argv);
+	return fb_program_main(&description, argc, argv);
 }

@@ -138,7 +138,7 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 		communication = i->parts & FB_PART_COMPUTE ? (double)NAN : step_us;
 	} else {
 		put_exposed(t, communication, i->dag.ideal > 0, traits);
-		/* Nothing is faster than the longer of the two with the other hidden behind it. */
+		/* Bound: the longer of the two, with the other hidden behind it. */
 		traits->bound_us = fmax(compute, communication);
 		extra[FB_OVER_BOUND] = step_us / traits->bound_us;
 		extra[FB_TAIL_US] = median_of(t, FB_MEASURE_TAIL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a product on a GPU is right; see gemm.h. */
+/* Checks a product on a GPU; see gemm.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What gemm.cu gives to cuda_compute.c: the launches; and cuda_check.c, whether they are right. */
+/* Matrix products on a GPU: gemm.cu launches them, cuda_check.c checks them. */
 #ifndef FB_OVERLAP_GPU_GEMM_H
 #define FB_OVERLAP_GPU_GEMM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the options of ddp and its step have in common. */
+/* Shared by the options of ddp and its step. */
 #ifndef FB_OVERLAP_SCHEDULE_DDP_H
 #define FB_OVERLAP_SCHEDULE_DDP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the schedules of tensor_parallel have in common; see tensor_parallel.c. */
+/* Shared by the schedules of tensor_parallel; see tensor_parallel.c. */
 #ifndef FB_OVERLAP_SCHEDULE_TENSOR_H
 #define FB_OVERLAP_SCHEDULE_TENSOR_H
 

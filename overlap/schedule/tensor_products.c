@@ -52,7 +52,7 @@ static void gather_gemm(const struct fb_tensor_plan *p, int layer)
 		const struct fb_span from = {p->found, at, p->part};
 		const struct fb_span to = fb_tensor_span(p, p->sums, layer, i, p->part);
 
-		/* From the rank that is `shift` further to this one. */
+		/* Move the part from the rank that is `shift` ranks further. */
 		move(p, number, p->ranks - shift, from, to);
 		task = multiply(p, "remote", number, p->part);
 		fb_dag_witness(p->dag, task, p->seen, number, to,

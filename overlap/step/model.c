@@ -308,7 +308,7 @@ static int run_lane(struct model *m, int rank, int lane, bool *moved)
 	return err;
 }
 
-/* Nobody waits for ever, and outputs hold what they should. */
+/* Checks that no task waits for ever and that outputs hold the expected data. */
 static int check_end(const struct model *m, const struct rank_model *r)
 {
 	const struct fb_dag *d = r->dag;
@@ -335,7 +335,7 @@ static int open_rank(struct rank_model *r, const struct fb_dag *d)
 		return FB_ENOMEM;
 	for (int b = 0; b < d->nbuffers && !err; b++)
 		err = fb_symbol_open(&r->rows[b], d->buffers[b].count);
-	/* From the last task on, `next` is what comes behind in the lane. */
+	/* Going backward, `last` holds the task that follows in each lane. */
 	last = r->next;
 	for (int lane = 0; lane < d->nlanes; lane++)
 		last[lane] = FB_NONE;

@@ -10,7 +10,7 @@
 
 #include "overlap/step/dag.h"
 
-/* Nothing has been written where data is FB_NONE. */
+/* The symbolic contents of an element; data FB_NONE: not written yet. */
 struct fb_symbol {
 	int data;
 	uint64_t members; /* sum of a random number for each contribution */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What it costs to connect: every rank with every other, until each has had a message from each,
- * and to disconnect again.
+ * The cost of connecting every rank with every other, until each has received a message from each,
+ * and of disconnecting again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static bool can_share(const struct fb_cost_context *context, char reason[FB_REAS
 	return false;
 }
 
-/* The first message of every port that sends; there is always a slot for it. */
+/* Sends the first message of every sending port; there is always a slot for it. */
 static void say_hello(const struct fb_group *world, struct fb_port *const *ports, int n)
 {
 	for (int i = 0; i < n; i += 2) {
@@ -44,8 +44,8 @@ static void say_hello(const struct fb_group *world, struct fb_port *const *ports
 	}
 }
 
-/* Takes what has come; *left counts the ports that have not heard yet, which become NULL. */
-static int hear(struct fb_port **ports, int n, int *left)
+/* Takes the messages that have arrived and sets their ports to NULL; *left counts the others. */
+static int receive_hello(struct fb_port **ports, int n, int *left)
 {
 	for (int i = 1; i < n; i += 2) {
 		const unsigned char *slot = NULL;
@@ -64,7 +64,7 @@ static int hear(struct fb_port **ports, int n, int *left)
 	return FB_OK;
 }
 
-/* ports: one that sends and one that receives for each peer; the latter are NULL afterwards. */
+/* ports: a sending and a receiving one for each peer; the receiving ones become NULL. */
 static int exchange(struct fb_cost_context *context, struct fb_transport *transport,
 		    struct fb_port **ports, int n)
 {
@@ -75,7 +75,7 @@ static int exchange(struct fb_cost_context *context, struct fb_transport *transp
 	while (left && !err) {
 		int before = left;
 
-		err = hear(ports, n, &left);
+		err = receive_hello(ports, n, &left);
 		if (!err && transport->ops->progress)
 			err = transport->ops->progress(transport);
 		if (left == before && !err && fb_spin_again(&spin))
@@ -84,7 +84,7 @@ static int exchange(struct fb_cost_context *context, struct fb_transport *transp
 	return err;
 }
 
-/* Everything from nothing: listening, too. */
+/* Opens the transport, connects all ranks, and closes it again. */
 static int connect_by(struct fb_cost_context *context, const struct fb_transport_ops *ops,
 		      int (*open)(struct fb_cost_context *, struct fb_transport **))
 {
@@ -92,10 +92,10 @@ static int connect_by(struct fb_cost_context *context, const struct fb_transport
 	int n = 2 * (world->nranks - 1), err, at = 0;
 	struct fb_link_request *requests = calloc((size_t)n + 1, sizeof(*requests));
 	struct fb_port **ports = calloc((size_t)n + 1, sizeof(*ports));
-	struct fb_port **heard = calloc((size_t)n + 1, sizeof(*heard));
+	struct fb_port **waiting = calloc((size_t)n + 1, sizeof(*waiting));
 	struct fb_transport *transport = NULL;
 
-	err = fb_group_agree(world, requests && ports && heard ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(world, requests && ports && waiting ? FB_OK : FB_ENOMEM);
 	for (int peer = 0; peer < world->nranks && !err && requests; peer++)
 		for (int receives = 0; receives < 2 && peer != world->rank; receives++)
 			requests[at++] = (struct fb_link_request){
@@ -105,16 +105,16 @@ static int connect_by(struct fb_cost_context *context, const struct fb_transport
 		err = open ? open(context, &transport) : ops->open(&transport, world);
 	if (!err)
 		err = ops->connect(transport, requests, n, ports);
-	if (!err && heard && ports) {
-		memcpy(heard, ports, (size_t)n * sizeof(*heard));
-		err = exchange(context, transport, heard, n);
-		/* Nobody goes while others still want to hear from it. */
+	if (!err && waiting && ports) {
+		memcpy(waiting, ports, (size_t)n * sizeof(*waiting));
+		err = exchange(context, transport, waiting, n);
+		/* No rank disconnects while others wait for its message. */
 		MPI_Barrier(world->comm);
 		ops->disconnect(transport, ports, n);
 	}
 	if (transport)
 		ops->close(transport);
-	free(heard);
+	free(waiting);
 	free(ports);
 	free(requests);
 	return err;

@@ -154,7 +154,7 @@ int fb_cost_cuda_drop(struct fb_cost_context *context)
 static int share_by_ipc(struct fb_cost_context *context)
 {
 	const struct site *s = context->gpu_own;
-	cudaIpcMemHandle_t own, theirs;
+	cudaIpcMemHandle_t own, remote;
 	void *memory = NULL;
 	int err;
 
@@ -162,11 +162,11 @@ static int share_by_ipc(struct fb_cost_context *context)
 	err = FB_CUDA(cudaIpcGetMemHandle(&own, context->memory));
 	if (err)
 		return err;
-	MPI_Sendrecv(&own, sizeof(own), MPI_BYTE, s->previous, 0, &theirs, sizeof(theirs),
+	MPI_Sendrecv(&own, sizeof(own), MPI_BYTE, s->previous, 0, &remote, sizeof(remote),
 		     MPI_BYTE, s->next, 0, context->world->node_comm, MPI_STATUS_IGNORE);
 	if (s->ranks == 1)
 		return FB_OK;
-	err = FB_CUDA(cudaIpcOpenMemHandle(&memory, theirs, cudaIpcMemLazyEnablePeerAccess));
+	err = FB_CUDA(cudaIpcOpenMemHandle(&memory, remote, cudaIpcMemLazyEnablePeerAccess));
 	return err ? err : FB_CUDA(cudaIpcCloseMemHandle(memory));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What it costs to make GPU memory usable: to get it, to let a neighbour map it, to tell NCCL of
- * it; RDMA devices are in rdma.c. Which GPU, library and neighbours there are is found out once.
+ * The cost of making GPU memory usable: allocating it, mapping it in a neighbour, registering it
+ * with NCCL. RDMA devices are in rdma.c. GPU, library and neighbours are determined once.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What it costs to make memory usable: to get it, to pin it, to tell a library of it. */
+/* The cost of making memory usable: allocating it, pinning it, registering it with a library. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

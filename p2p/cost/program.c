@@ -20,7 +20,7 @@ struct instance {
 };
 
 /* What the options write into. */
-struct described {
+struct cost_options {
 	const struct fb_cost_program *program;
 	const char *numa;
 };
@@ -36,7 +36,7 @@ static void close_program(void *arg)
 
 static int open_program(struct fb_run *run, void **result)
 {
-	const struct described *described = run->program->option_values;
+	const struct cost_options *options = run->program->option_values;
 	struct fb_cost_state *state = calloc(1, sizeof(*state));
 	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
 
@@ -44,7 +44,7 @@ static int open_program(struct fb_run *run, void **result)
 		free(state);
 		return fb_error(err, "out of memory");
 	}
-	state->program = described->program;
+	state->program = options->program;
 	state->context = (struct fb_cost_context){
 		.session = fb_run_session(run), .world = fb_run_world(run),
 		.settings = fb_run_settings(run)};
@@ -56,7 +56,7 @@ static int open_program(struct fb_run *run, void **result)
 	err = fb_cost_survey(state->context.world, state->context.settings, state->no_rdma,
 			     sizeof(state->no_rdma), &state->rails);
 	if (!err)
-		err = fb_stores_open(&state->stores, state->context.world, described->numa);
+		err = fb_stores_open(&state->stores, state->context.world, options->numa);
 	if (!err && state->program->costs == fb_memory_costs)
 		err = fb_cost_gpu_open(&state->gpu, fb_run_session(run), !state->no_rdma[0]);
 	state->stores.gpu = state->gpu.has ? &state->gpu.gpu : NULL;
@@ -219,16 +219,16 @@ int fb_cost_main(const struct fb_cost_program *program, int argc, char **argv)
 {
 	static const struct fb_option options[] = {
 		FB_OPTION_GROUP("Place"),
-		FB_PLACES_OPTION(struct described, numa),
+		FB_PLACES_OPTION(struct cost_options, numa),
 		FB_OPTION_END,
 	};
-	struct described described = {.program = program};
+	struct cost_options values = {.program = program};
 	const struct fb_program harness = {
 		.name = program->name,
 		.summary = program->summary,
 		.description = program->description,
 		.options = options,
-		.option_values = &described,
+		.option_values = &values,
 		.defaults = program->defaults,
 		.columns = program->columns,
 		.ncolumns = program->ncolumns,

@@ -26,7 +26,7 @@ struct site {
 	struct fb_rdma_cache cache;
 	struct fb_rdma_completions completions;
 	struct fb_rdma_queue *queues;		/* [nranks] */
-	struct fb_rdma_address *own, *theirs;	/* [nranks] */
+	struct fb_rdma_address *own, *remote;	/* [nranks] */
 	MPI_Request *requests;			/* [2 * nranks] */
 	MPI_Status *statuses;
 	int opened, nrails;
@@ -46,7 +46,7 @@ void fb_cost_end_rdma(struct fb_cost_context *context)
 		fb_verbs_close(&s->verbs);
 	free(s->queues);
 	free(s->own);
-	free(s->theirs);
+	free(s->remote);
 	free(s->requests);
 	free(s->statuses);
 	free(s);
@@ -77,7 +77,7 @@ static int open_site(struct fb_cost_context *context)
 		fb_cost_end_rdma(context);
 		return err;
 	}
-	/* As the transport has it: as many as all ranks have. */
+	/* As in the transport: as many rails as the rank with the fewest. */
 	s->nrails = s->opened;
 	MPI_Allreduce(MPI_IN_PLACE, &s->nrails, 1, MPI_INT, MPI_MIN, context->world->comm);
 	fb_rdma_cache_open(&s->cache, s->rails, s->nrails, fb_rdma_access(settings));
@@ -126,7 +126,7 @@ int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *sess
 	return FB_OK;
 }
 
-/* As fb_rdma_register(). A dma-buf is made for each registration, and part of its cost. */
+/* Like fb_rdma_register(), but each registration makes its dma-buf, as part of the cost. */
 static int register_memory(struct fb_cost_context *context, const struct fb_rdma_region **region)
 {
 	struct site *s = context->own;
@@ -204,11 +204,11 @@ int fb_cost_begin_queues(struct fb_cost_context *context)
 		return err;
 	s->queues = calloc(n, sizeof(*s->queues));
 	s->own = calloc(n, sizeof(*s->own));
-	s->theirs = calloc(n, sizeof(*s->theirs));
+	s->remote = calloc(n, sizeof(*s->remote));
 	s->requests = calloc(2 * n, sizeof(*s->requests));
 	/* MPICH's MPI_STATUSES_IGNORE upsets gcc. */
 	s->statuses = calloc(2 * n, sizeof(*s->statuses));
-	if (!s->queues || !s->own || !s->theirs || !s->requests || !s->statuses)
+	if (!s->queues || !s->own || !s->remote || !s->requests || !s->statuses)
 		err = FB_ENOMEM;
 	if (!err)
 		err = fb_rdma_completions_open(&s->completions, &s->rails[0],
@@ -229,7 +229,7 @@ static void swap_addresses(const struct fb_cost_context *context, struct site *s
 	for (int peer = 0; peer < world->nranks; peer++) {
 		if (peer == world->rank)
 			continue;
-		MPI_Irecv(&s->theirs[peer], bytes, MPI_BYTE, peer, TAG, world->comm,
+		MPI_Irecv(&s->remote[peer], bytes, MPI_BYTE, peer, TAG, world->comm,
 			  &s->requests[n++]);
 		MPI_Isend(&s->own[peer], bytes, MPI_BYTE, peer, TAG, world->comm,
 			  &s->requests[n++]);
@@ -258,7 +258,7 @@ int fb_cost_connect_queues(struct fb_cost_context *context)
 	for (int peer = 0; peer < world->nranks && !err; peer++)
 		if (peer != world->rank)
 			err = fb_rdma_queue_connect(&s->queues[peer], settings, &s->own[peer],
-						    &s->theirs[peer]);
+						    &s->remote[peer]);
 	for (int peer = 0; peer < world->nranks; peer++)
 		fb_rdma_queue_close(&s->queues[peer]);
 	return err;
@@ -279,7 +279,7 @@ void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
 
 #else
 
-/* Nobody calls it where the survey says no. */
+/* Never called without verbs, because the survey reports no RDMA. */
 int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *session)
 {
 	(void)gpu;

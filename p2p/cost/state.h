@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program of costs knows of its job (program.c) and makes cases from (expand.c). */
+/* The state of a cost program: program.c fills it, expand.c makes cases from it. */
 #ifndef FB_P2P_COST_STATE_H
 #define FB_P2P_COST_STATE_H
 

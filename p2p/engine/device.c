@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What engines between GPUs share; see device.h. */
+/* Shared code of the engines between GPUs; see device.h. */
 #include "p2p/engine/device.h"
 
 #include <stdio.h>
@@ -21,12 +21,12 @@ int fb_p2p_device_open(struct fb_p2p_device *e)
 	e->has_gpu = !err;
 	if (err)
 		return err == FB_EUNSUPPORTED ? FB_OK : err;
-	return fb_segment_open(&e->told, e->world, sizeof(uint64_t), FB_PAGES_NORMAL);
+	return fb_segment_open(&e->counters, e->world, sizeof(uint64_t), FB_PAGES_NORMAL);
 }
 
 void fb_p2p_device_close(struct fb_p2p_device *e)
 {
-	fb_segment_close(&e->told);
+	fb_segment_close(&e->counters);
 	if (e->has_gpu)
 		fb_gpu_view_close(&e->gpu);
 }
@@ -64,7 +64,7 @@ int fb_p2p_device_messages(const struct fb_p2p_device_request *r)
 
 static _Atomic uint64_t *counter_of(const struct fb_p2p_device *e, int rank)
 {
-	return (_Atomic uint64_t *)(void *)fb_segment_part(&e->told, rank);
+	return (_Atomic uint64_t *)(void *)fb_segment_part(&e->counters, rank);
 }
 
 int fb_p2p_device_make(struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -129,8 +129,8 @@ int fb_p2p_device_ready(struct fb_p2p_request *request, int calls)
 	return r->stream ? fb_gpu_stream_ready(r->stream, calls) : FB_OK;
 }
 
-/* Tells the passive ends of own flows that all of them is there. */
-static void tell(const struct fb_p2p_device_request *r)
+/* Signals the passive ends of this rank's flows that all bytes have arrived. */
+static void signal_passive(const struct fb_p2p_device_request *r)
 {
 	const struct fb_p2p_device *e = r->engine;
 
@@ -148,8 +148,8 @@ static void tell(const struct fb_p2p_device_request *r)
 	}
 }
 
-/* Until all flows that others carry out for this rank are complete. */
-static int hear(struct fb_p2p_device_request *r)
+/* Waits until all flows that others carry out for this rank are complete. */
+static int await_origins(struct fb_p2p_device_request *r)
 {
 	const struct fb_p2p_device *e = r->engine;
 	struct fb_spin spin = {.yields = e->world->oversubscribed};
@@ -181,8 +181,8 @@ int fb_p2p_device_run(struct fb_p2p_request *request, int calls)
 
 	if (err || r->job->verb == FB_SEND)
 		return err;
-	tell(r);
-	return hear(r);
+	signal_passive(r);
+	return await_origins(r);
 }
 
 void fb_p2p_device_path(const struct fb_p2p_device_request *r, const char *by,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What engines between GPUs share: opening the GPU, streams and graphs, waiting for one-sided
- * operations, and what they tell of a row. Internal to p2p/engine.
+ * Shared code of the engines between GPUs: opening the GPU, streams and graphs, waiting for
+ * one-sided operations, and the description of a row. Internal to p2p/engine.
  *
  * A request's calls are enqueued by a function of the engine's, `calls` of them in a batch, and
  * are complete when the stream is. The passive ends of put and get enqueue nothing: they wait for
@@ -22,7 +22,7 @@ struct fb_p2p_device {
 	struct fb_gpu gpu;         /* if has_gpu */
 	bool has_gpu;
 	char why[FB_REASON_CHARS]; /* what is missing */
-	struct fb_segment told;    /* host memory; each part begins with a counter */
+	struct fb_segment counters; /* host memory; each rank's part begins with a counter */
 };
 
 /* Every request of a device engine begins with this. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the host engine carries a job out, and waits; see host.h. */
+/* The host engine's loops that run a job and wait; see host.h. */
 #include "common/base/error.h"
 #include "common/base/spin.h"
 #include "common/transport/tcp_run.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What over.c (engines, calls) and over_step.c (what a call consists of) share; see over.c. */
+/* Shared by over.c (engines and calls) and over_step.c (the steps of a call); see over.c. */
 #ifndef FB_P2P_ENGINE_OVER_H
 #define FB_P2P_ENGINE_OVER_H
 

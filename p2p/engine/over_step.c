@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a call of an engine over a mover consists of: moves, and waits; see over.c. */
+/* The steps of a call of an engine over a mover: moves and waits; see over.c. */
 #include <stdlib.h>
 
 #include "common/base/error.h"

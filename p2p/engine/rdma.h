@@ -229,7 +229,7 @@ int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n);
 int fb_raw_push(struct fb_raw_lane *lane, uint64_t allowed, uint32_t batch);
 
 /* Posts n receives for the numbers of a peer that sleeps. FB_OK or FB_ESYS (printed). */
-int fb_raw_hear(struct fb_raw_engine *e, int peer, int n);
+int fb_raw_post_bells(struct fb_raw_engine *e, int peer, int n);
 
 /*
  * Writes a number into a cell of the peer's, at `offset` in struct fb_raw_cells; where ranks sleep

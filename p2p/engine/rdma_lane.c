@@ -165,7 +165,7 @@ int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n)
 	return error ? fb_raw_refused(lane, "receives from rank", error) : FB_OK;
 }
 
-int fb_raw_hear(struct fb_raw_engine *e, int peer, int n)
+int fb_raw_post_bells(struct fb_raw_engine *e, int peer, int n)
 {
 	struct ibv_recv_wr *bad, wr = {.wr_id = fb_raw_identity(FB_RAW_BELL, peer, 0)};
 	int error = 0;

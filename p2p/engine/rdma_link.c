@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the rdma engine's ranks tell each other before bytes move: addresses of queue pairs and
- * of memory, through MPI, or the connection manager. See rdma.h.
+ * Connects the rdma engine's ranks: they exchange addresses of queue pairs and of memory through
+ * MPI or the connection manager. See rdma.h.
  */
 #include "p2p/engine/rdma.h"
 
@@ -163,12 +163,12 @@ static int make_link(struct fb_raw_engine *e, int peer, struct fb_rdma_address *
 		queues[i].host = e->hosts[peer];
 		fb_rdma_queue_address(&queues[i], &own[i]);
 	}
-	return err || e->qps == e->settings->qps ? err : fb_raw_hear(e, peer, FB_RAW_BELLS);
+	return err || e->qps == e->settings->qps ? err : fb_raw_post_bells(e, peer, FB_RAW_BELLS);
 }
 
-/* All pairs at once; both ends of a pair know that they are to meet. */
+/* Exchanges addresses with all peers at the same time; both ends of a pair call it. */
 static int swap(const struct fb_raw_engine *e, const int *peers, int n,
-		struct fb_rdma_address *own, struct fb_rdma_address *theirs)
+		struct fb_rdma_address *own, struct fb_rdma_address *remote)
 {
 	MPI_Request *requests = calloc(2 * (size_t)n + 1, sizeof(*requests));
 	/* MPICH's MPI_STATUSES_IGNORE upsets gcc. */
@@ -180,7 +180,7 @@ static int swap(const struct fb_raw_engine *e, const int *peers, int n,
 	if (err || !requests || !statuses)
 		goto free_requests;
 	for (int i = 0; i < n; i++) {
-		MPI_Irecv(theirs + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
+		MPI_Irecv(remote + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
 			  e->world->comm, &requests[2 * i]);
 		MPI_Isend(own + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG, e->world->comm,
 			  &requests[2 * i + 1]);
@@ -208,7 +208,7 @@ static int connect_by_cm(struct fb_raw_engine *e, const int *peers, int n)
 	return err;
 }
 
-/* The options, with the marks of the job that the link to a peer was made for. */
+/* Returns the options, with the packet class of the job that the link was made for. */
 static struct fb_rdma_settings settings_to(const struct fb_raw_engine *e, int peer)
 {
 	const struct fb_job_class *marks = e->links[peer].class_of_packets;
@@ -221,32 +221,32 @@ static struct fb_rdma_settings settings_to(const struct fb_raw_engine *e, int pe
 	return settings;
 }
 
-/* Queues to the n peers, none of which has any that are open. Collective. */
+/* Collective. Opens and connects queue pairs to n peers that have none yet. */
 static int connect(struct fb_raw_engine *e, const int *peers, int n)
 {
 	size_t each = queues_each(e), total = each * (size_t)n;
 	struct fb_rdma_address *own = calloc(total + 1, sizeof(*own));
-	struct fb_rdma_address *theirs = calloc(total + 1, sizeof(*theirs));
-	int err = own && theirs ? FB_OK : FB_ENOMEM;
+	struct fb_rdma_address *remote = calloc(total + 1, sizeof(*remote));
+	int err = own && remote ? FB_OK : FB_ENOMEM;
 
 	for (int i = 0; own && i < n && !err; i++)
 		err = make_link(e, peers[i], own + each * (size_t)i);
 	err = fb_group_agree(e->world, err);
 	if (!err && e->cm)
 		err = connect_by_cm(e, peers, n);
-	else if (!err && own && theirs)
-		err = swap(e, peers, n, own, theirs);
-	for (size_t i = 0; own && theirs && i < total && !err && !e->cm; i++) {
+	else if (!err && own && remote)
+		err = swap(e, peers, n, own, remote);
+	for (size_t i = 0; own && remote && i < total && !err && !e->cm; i++) {
 		const struct fb_rdma_settings settings = settings_to(e, peers[i / each]);
 
 		err = fb_rdma_queue_connect(&e->links[peers[i / each]].queues[i % each],
-					    &settings, &own[i], &theirs[i]);
+					    &settings, &own[i], &remote[i]);
 	}
-	/* Also: nobody sends to who is not ready to receive. */
+	/* It is a barrier too: no rank sends before its peer can receive. */
 	err = fb_group_agree(e->world, err);
 	for (int i = 0; err && i < n; i++)
 		close_link(e, &e->links[peers[i]]);
-	free(theirs);
+	free(remote);
 	free(own);
 	return err;
 }

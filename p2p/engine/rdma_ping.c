@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the rdma engine waits, and its ping-pong, which is nothing but waiting; see rdma.h. */
+/* The rdma engine's waits, and its ping-pong, which consists of waits; see rdma.h. */
 #include "p2p/engine/rdma_lane.h"
 
 #if FB_HAVE_VERBS
@@ -19,7 +19,7 @@ int fb_raw_look_up(struct fb_raw_engine *e, const char *doing)
 	return err ? err : fb_rdma_look_up(e->completions, e->nrails);
 }
 
-/* As fb_raw_again(), of who sleeps. */
+/* The counterpart of fb_raw_again() for ranks that sleep. */
 static int rest(struct fb_raw_engine *e)
 {
 	uint64_t spin_us = e->wait == FB_RDMA_WAIT_HYBRID ? e->settings->spin_us : 0;
@@ -80,7 +80,7 @@ int fb_raw_refill(struct fb_raw_lane *lane)
 	}
 }
 
-/* Until there is room for the lane's next message. */
+/* Waits until the lane has room for its next message. */
 static int await_room(struct fb_raw_engine *e, const struct fb_raw_lane *lane)
 {
 	unsigned looks = 0;

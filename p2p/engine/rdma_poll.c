@@ -35,7 +35,7 @@ static int take(struct fb_raw_engine *e, struct fb_rdma_completions *c, const st
 	else if (kind == FB_RAW_FLAG)
 		e->links[index].flags--;
 	else
-		return fb_raw_hear(e, index, 1);
+		return fb_raw_post_bells(e, index, 1);
 	return FB_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a job to the rdma engine's lanes and requests; see rdma.h. */
+/* Makes the rdma engine's lanes and requests of a job; see rdma.h. */
 #include "p2p/engine/rdma.h"
 
 #if FB_HAVE_VERBS
@@ -76,7 +76,7 @@ static struct fb_raw_depth depth_for(const struct fb_raw_request *r)
 	if (goes_ahead(r))
 		window = FB_RAW_AHEAD;
 	depth.send = goes_ahead(r) ? 2 * window : window + FB_RAW_FLAGS;
-	/* A stream posts receives for some windows, so that few messages tell of receives. */
+	/* A stream posts receives for several windows, so that few credit messages are needed. */
 	depth.receive = r->job->verb != FB_SEND ? 1 : goes_ahead(r) ? 2 * window : 8 * window;
 	most = depth.send > depth.receive ? depth.send : depth.receive;
 	depth.completions = (2 * each * most + FB_RAW_BELLS) * (uint32_t)r->nends;
@@ -170,7 +170,7 @@ static int make_request(struct fb_raw_engine *e, const struct fb_case *c,
 	r->device = job->segment->ops->device;
 	r->verb = fb_raw_verb_of(c->protocol);
 	r->wait = job->wait;
-	/* The load beside a ping-pong of WRITEs: its receiver has to hear of them. */
+	/* The load beside a ping-pong of WRITEs: its receiver needs completions. */
 	if (r->verb == FB_RAW_WRITE && job->verb == FB_SEND && job->pattern != FB_PING_PONG)
 		r->verb = FB_RAW_WRITE_IMM;
 	list_ends(r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the rdma engine moves a job's messages; who knows what arrived is in rdma.h. */
+/* Moves a job's messages in the rdma engine; rdma.h says how each end learns what arrived. */
 #include "p2p/engine/rdma.h"
 
 #if FB_HAVE_VERBS
@@ -180,8 +180,8 @@ static int drive(struct fb_raw_request *r)
 	}
 }
 
-/* The other end of what this rank has carried out: through memory where both can reach it. */
-static int tell(struct fb_raw_request *r, const struct fb_raw_end *end)
+/* Signals a passive peer that its bytes were moved: by memory that both reach, or by RDMA. */
+static int signal_peer(struct fb_raw_request *r, const struct fb_raw_end *end)
 {
 	_Atomic uint64_t *counter = fb_raw_counter(r, end->peer);
 
@@ -261,7 +261,7 @@ static int one_sided(struct fb_raw_request *r, int calls)
 		struct fb_raw_end *end = &r->ends[i];
 
 		if (end->role == FB_RAW_POSTS)
-			err = tell(r, end);
+			err = signal_peer(r, end);
 		else if (fb_raw_counter(r, end->peer))
 			r->completions++;
 		else
@@ -285,7 +285,7 @@ int fb_raw_run(struct fb_p2p_request *request, int calls)
 	struct fb_raw_request *r = (struct fb_raw_request *)request;
 	uint64_t messages = (uint64_t)calls * (uint64_t)r->job->window;
 	bool ping_pongs = r->job->pattern == FB_PING_PONG;
-	/* Nobody has announced it: a rank of the load, for which nobody settles either. */
+	/* A rank of the load: no call was announced for it, and no settle follows. */
 	bool load = r->nends && r->ends[0].announced < r->ends[0].target + messages;
 	int err = load ? fb_raw_ready(request, calls) : FB_OK;
 

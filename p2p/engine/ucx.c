@@ -45,9 +45,9 @@ static bool ucx_adjust(const struct fb_settings *settings, struct fb_case *c)
  */
 static int load(struct fb_ucx_engine *e)
 {
-	const struct fb_p2p_described *described = e->engine.session->own;
+	const struct fb_p2p_description *description = e->engine.session->own;
 
-	return fb_ucx_load(&e->ucx, e->engine.session, e->world, described->settings.ucx_library,
+	return fb_ucx_load(&e->ucx, e->engine.session, e->world, description->settings.ucx_library,
 			   e->reason);
 }
 

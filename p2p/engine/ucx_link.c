@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the ucx engine's ranks tell each other before bytes move, through MPI; see ucx.h. */
+/* Setup of the ucx engine: ranks exchange addresses through MPI and connect; see ucx.h. */
 #include "p2p/engine/ucx.h"
 
 #include <stdlib.h>
@@ -81,8 +81,8 @@ static int make_endpoint(struct fb_ucx_engine *e, int peer)
 	return fb_ucx_error(&e->ucx, status, "ep_create", peer);
 }
 
-/* A byte to and from each new peer, all at once; then everything is connected. */
-static int greet(struct fb_ucx_engine *e, const int *peers, int n)
+/* Exchanges a byte with each new peer, all at the same time; then all are connected. */
+static int exchange_hello(struct fb_ucx_engine *e, const int *peers, int n)
 {
 	static const struct fb_ucx_op op = {.mask = 0};
 	fb_ucx_pending *pending = calloc(2 * (size_t)n + 1, sizeof(*pending));
@@ -104,7 +104,7 @@ static int greet(struct fb_ucx_engine *e, const int *peers, int n)
 	for (int i = 0; i < n && !err; i++)
 		err = fb_ucx_wait(e, e->ucx.ep_flush_nbx(e->links[peers[i]].ep, &op),
 				  "ep_flush_nbx", peers[i]);
-	/* Peers may need this rank's help to come as far. */
+	/* Peers may need this rank's progress to finish their exchange. */
 	if (!err)
 		err = fb_ucx_barrier(e);
 	free(bytes);
@@ -133,7 +133,7 @@ int fb_ucx_meet(struct fb_ucx_engine *e, const int *peers, int n)
 	any = count;
 	MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, e->world->comm);
 	if (!err && any)
-		err = greet(e, unknown, count);
+		err = exchange_hello(e, unknown, count);
 	for (int i = 0; i < count && !err; i++)
 		e->links[unknown[i]].met = true;
 	free(unknown);

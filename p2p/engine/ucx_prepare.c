@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a job to the ends that a rank has of it, in the ucx engine; see ucx.h. */
+/* Makes a rank's ends of a job in the ucx engine; see ucx.h. */
 #include "p2p/engine/ucx.h"
 
 #include <stdlib.h>
@@ -177,7 +177,7 @@ int fb_ucx_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	if (job->verb != FB_SEND && !job->segment->ops->device)
 		atomic_store(fb_job_completed(job, e->world->rank), 0);
 	set_live(e, NULL, r);
-	/* From here on messages may come. */
+	/* After this barrier messages may arrive. */
 	err = fb_ucx_barrier(e);
 	if (err) {
 		fb_ucx_release(&r->request);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the ucx engine moves a job's messages; see ucx.h. */
+/* Moves a job's messages in the ucx engine; see ucx.h. */
 #include "p2p/engine/ucx.h"
 
 #include "common/base/error.h"
@@ -207,10 +207,10 @@ static _Atomic uint64_t *counter_of(const struct fb_ucx_request *r, int peer, in
 }
 
 /*
- * Active ends tell passive ones that all is done, through memory where both reach it; passive
- * ends progress until they know.
+ * Active ends signal passive ends that all messages are complete, through memory if both reach it.
+ * Passive ends progress UCX until the signal arrives.
  */
-static int tell_and_wait(struct fb_ucx_request *r)
+static int signal_and_wait(struct fb_ucx_request *r)
 {
 	struct fb_ucx_engine *e = r->engine;
 	struct fb_spin spin = {.yields = e->world->oversubscribed};
@@ -259,7 +259,7 @@ static int windows(struct fb_ucx_request *r, int ncalls)
 		if (!err && puts)
 			err = flush(r, true);
 	}
-	return !err && r->job->verb != FB_SEND ? tell_and_wait(r) : err;
+	return !err && r->job->verb != FB_SEND ? signal_and_wait(r) : err;
 }
 
 int fb_ucx_ready(struct fb_p2p_request *request, int ncalls)

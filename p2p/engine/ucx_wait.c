@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the ucx engine waits: always by progress of its worker; see ucx.h. */
+/* The ucx engine's waits: all of them progress its worker; see ucx.h. */
 #include "p2p/engine/ucx.h"
 
 #include "common/base/error.h"

@@ -112,7 +112,7 @@ static void put_keys(struct fb_case *c, struct fb_local_keys own)
 }
 
 /* The processor copies itself, one way at a time, and nothing is launched. */
-static bool suit_mapped(const struct fb_local_state *state, struct fb_case *c)
+static bool adapt_mapped(const struct fb_local_state *state, struct fb_case *c)
 {
 	enum fb_local_direction d = fb_local_direction_of(c);
 	uint64_t window = MAPPED_BYTES / (c->bytes ? c->bytes : 1);
@@ -137,7 +137,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	struct fb_local_keys own = {.window = 0};
 
 	if (!strcmp(c->engine, gdrcopy))
-		return suit_mapped(state, c);
+		return adapt_mapped(state, c);
 	if (!strcmp(c->launch, blocking))
 		return false;
 	/* Messages to a kernel go through mapped memory, which pinned memory is. */

@@ -12,7 +12,7 @@ set -u
 export LC_ALL=C MPI MPIRUN MPIRUN_FLAGS
 job=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}
 attempt=${SLURM_RESTART_COUNT:-0}
-told=no children=()
+stop_reason=no children=()
 
 say() {
 	echo "$(date -u +%FT%TZ) job $job, attempt $attempt: $*"
@@ -25,7 +25,7 @@ die() {
 
 # Ends what runs. Its exit is waited for by whoever started it.
 stop() {
-	told=$1
+	stop_reason=$1
 	say "told to stop: $1"
 	[ ${#children[@]} -eq 0 ] || kill -TERM "${children[@]}" 2>/dev/null
 }
@@ -55,7 +55,7 @@ sweep() {
 
 # Back into the queue, unless this was the last attempt.
 again() {
-	[ "$told" = limit ] || exit 5
+	[ "$stop_reason" = limit ] || exit 5
 	if [ $((attempt + 1)) -ge "$attempts" ]; then
 		say "the time limit came before the end, and this was attempt $attempts of" \
 			"$attempts: sbatch this script again to go on"

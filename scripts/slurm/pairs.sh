@@ -66,7 +66,7 @@ for ((round = 0; round < rounds; round++)); do
 		launch_pair $((round / lap)) $pair
 	done
 	await
-	[ "$told" = no ] || again
+	[ "$stop_reason" = no ] || again
 	[ "$worst" -le "$bad" ] || bad=$worst
 done
 say "ended with exit code $bad"

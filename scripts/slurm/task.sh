@@ -30,6 +30,6 @@ check_ranks $((nodes * ranks_per_node)) "$nodes"
 say "launches $list on" $names
 sweep "$folder" "$list"
 await
-[ "$told" = no ] || again
+[ "$stop_reason" = no ] || again
 say "ended with exit code $worst"
 exit "$worst"

@@ -95,7 +95,7 @@ run_canary() {
 	local program=${canary%% *} words=${canary#* }
 
 	took=''
-	[ "$canary" != none ] && [ -z "$told" ] || return 0
+	[ "$canary" != none ] && [ -z "$stop_reason" ] || return 0
 	# shellcheck disable=SC2086 # options are words without blanks
 	run_program show set_up "$scratch/canary" "${ranks[at]}" "${builds[at]}/bin/$program" \
 		$words 2>>"$log"
@@ -113,7 +113,7 @@ run_lines() {
 
 	tag=$(tag_of)
 	code=0
-	while [ -n "$left" ] && [ -z "$told" ]; do
+	while [ -n "$left" ] && [ -z "$stop_reason" ]; do
 		line=${left%% ; *}
 		left=${left#"$line"}
 		left=${left# ; }
@@ -160,7 +160,7 @@ flags_of() {
 	local -a found
 
 	mapfile -t found < <(row_flags)
-	if [ "$canary" != none ] && [ -z "$told" ]; then
+	if [ "$canary" != none ] && [ -z "$stop_reason" ]; then
 		if [ -z "$before" ] || [ -z "$after" ]; then
 			found+=(canary)
 		elif drifted "$before" "$after"; then
@@ -174,7 +174,7 @@ flags_of() {
 
 # Prints the status of an attempt.
 status_name() {
-	if [ -n "$told" ]; then
+	if [ -n "$stop_reason" ]; then
 		echo interrupted
 	else
 		case $code in

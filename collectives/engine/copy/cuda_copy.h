@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two halves of engine copy share: cuda_copy.c prepares, cuda_enqueue.c enqueues. */
+/* Shared by the two parts of engine copy: cuda_copy.c prepares, cuda_enqueue.c enqueues. */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_CUDA_COPY_H
 #define FB_COLLECTIVES_ENGINE_COPY_CUDA_COPY_H
 

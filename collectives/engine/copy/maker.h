@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lists of engine copy are made with: one rank's list, entry by entry. */
+/* Functions that build the list of one rank of engine copy, entry by entry. */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_MAKER_H
 #define FB_COLLECTIVES_ENGINE_COPY_MAKER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which rank has which part for which other rank; see parts.h. */
+/* Finds the part that a rank has for another rank; see parts.h. */
 #include "collectives/engine/copy/parts.h"
 
 #include "collectives/buffers.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks of engine copy have for each other, in operations without sums. */
+/* The parts that ranks of engine copy have for each other, in operations without sums. */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_PARTS_H
 #define FB_COLLECTIVES_ENGINE_COPY_PARTS_H
 

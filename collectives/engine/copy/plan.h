@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a rank enqueues for one call of engine copy: copies, and the flags that order them across
- * ranks. Pure: no CUDA here, so that schedules are run on host memory by tests, over random
+ * The list of copies that a rank enqueues for one call of engine copy, and the flags that order
+ * them across ranks. It has no CUDA, so that tests can run lists on host memory in random
  * interleavings.
  *
- * A transfer has an initiator, who enqueues the copy, and a target. With push the initiator is
+ * A transfer has an initiator, which enqueues the copy, and a target. With push the initiator is
  * the source and writes into the target's output; with pull it is the destination and reads the
  * target's input. Either way two flags of one bit order the two, both in GPU memory that both
  * ranks reach:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What reductions of engine copy are cut into, and where it lies; see sums.h. */
+/* The pieces that engine copy cuts reductions into, and their places in memory; see sums.h. */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_SHARES_H
 #define FB_COLLECTIVES_ENGINE_COPY_SHARES_H
 

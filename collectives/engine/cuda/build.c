@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From plans to records; see build.h.
+ * Builds records from plans; see build.h.
  *
  * A step becomes a record per piece; the first waits and the last posts. A record that only waits
- * joins the one behind it, one that only posts joins the one before it: neither changes what
- * anybody can observe, and each spares two meetings of the block's threads.
+ * is merged into the next one, and a record that only posts into the previous one. No rank can
+ * observe the difference, and each merge saves two barriers of the block's threads.
  */
 #include "collectives/engine/cuda/build.h"
 
@@ -240,7 +240,7 @@ static void add_ends(struct fb_gpu_builder *b, const struct fb_step *s, uint32_t
 		d->nsrc = 0;
 }
 
-/* Whoever carries messages has to know how long they are. */
+/* Passes the lengths of a step's messages to the proxy. */
 static void note_messages(const struct fb_gpu_builder *b, const struct fb_step *s, uint64_t bytes)
 {
 	const struct fb_end *e = &plan_of(b)->ends[s->first_end];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From plans to what GPUs execute (table.h). Pure computing: what it needs of the machine are
- * addresses, so that the CPU emulation in the tests builds exactly what the engine builds.
+ * Builds the tables that GPUs execute (table.h) from plans. It needs only addresses of the machine,
+ * so the CPU emulation in the tests builds exactly what the engine builds.
  */
 #ifndef FB_COLLECTIVES_ENGINE_CUDA_BUILD_H
 #define FB_COLLECTIVES_ENGINE_CUDA_BUILD_H

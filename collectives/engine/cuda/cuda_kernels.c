@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which file has the kernels of a datatype; see cuda_kernels.h. */
+/* Finds the file that has the kernels of a datatype; see cuda_kernels.h. */
 #include "collectives/engine/cuda/cuda_kernels.h"
 
 #define KERNELS(type) const void *fb_gpu_kernels_##type(int which, bool odd)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a launch needs in device memory or in its parameters, and the launch itself. */
+/* Prepares the tables and the parameters of a launch, and launches. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the CUDA engine's links are made of. A transport is one kind for all links, or, named as
- * those of the host engine are, one within nodes and one between them: `p2p+tcp`. Nodes may be
- * pretended ones (--nodes-as), so that plans for slow links between nodes run on one machine.
+ * The memory and the transports of the CUDA engine's links. All links have one kind, or there is
+ * one kind within nodes and one between them, as with the host engine: `p2p+tcp`. --nodes-as
+ * pretends several nodes, so that plans for slow links between nodes run on one machine.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which tables the fused exchange kernels can carry out; see fb_gpu_is_exchange in build.h. */
+/* Finds out whether fused exchange kernels can run a table; see fb_gpu_is_exchange in build.h. */
 #include "collectives/engine/cuda/build.h"
 
 enum {

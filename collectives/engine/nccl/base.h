@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What engines nccl and nccl-process open alike: this rank's GPU, and NCCL. */
+/* Shared by engines nccl and nccl-process: both open this rank's GPU and NCCL. */
 #ifndef FB_COLLECTIVES_ENGINE_NCCL_BASE_H
 #define FB_COLLECTIVES_ENGINE_NCCL_BASE_H
 

@@ -6,7 +6,7 @@
 
 #include "common/base/error.h"
 
-/* Nothing runs, so the stream does not matter. */
+/* Asks for an estimate of the call. Nothing runs, so any stream will do. */
 static int simulate(const struct fb_nccl_call *call, struct fb_nccl_estimate *estimate)
 {
 	const struct fb_nccl *nccl = call->nccl;

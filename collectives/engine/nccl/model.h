@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What NCCL's own model, by which it chooses, says of a call (ncclGroupSimulateEnd, 2.22). */
+/* NCCL's estimate of a call by the model that selects algorithms (ncclGroupSimulateEnd, 2.22). */
 #ifndef FB_COLLECTIVES_ENGINE_NCCL_MODEL_H
 #define FB_COLLECTIVES_ENGINE_NCCL_MODEL_H
 

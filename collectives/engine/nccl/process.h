@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the program communicator needs of engine nccl-process beside the engine's functions. */
+/* Functions of engine nccl-process for the program communicator, beside the engine's own. */
 #ifndef FB_COLLECTIVES_ENGINE_NCCL_PROCESS_H
 #define FB_COLLECTIVES_ENGINE_NCCL_PROCESS_H
 

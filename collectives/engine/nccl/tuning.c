@@ -136,7 +136,7 @@ void fb_nccl_ran_path(const struct fb_nccl *nccl, const char *call, const char *
 		 strstr(wire->via, "NET/") ? wire->setup.network : "", warned);
 }
 
-/* As NCCL writes names of files: %h is the host, %p the process. */
+/* Expands a file name as NCCL does: %h is the host, %p the process. */
 static void expand(const char *pattern, char *file, size_t n)
 {
 	char host[64] = "";

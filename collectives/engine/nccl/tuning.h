@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What NCCL really ran, read from its own log of one call outside of timing.
+ * Finds out what NCCL really ran, from NCCL's log of one call that is not timed.
  *
- * NCCL tells algorithm, protocol and channels of a call in its log (NCCL_DEBUG=INFO, subsystem
- * TUNING) on rank 0 only. Each rank tells what it sends by (P2P, SHM, NET), and how it was set up
- * (INIT, BOOTSTRAP, ENV). Writing the log costs time, so it is switched on for one call and off
- * again, by ncclResetDebugInit, which versions since 2.24 have. Sends and receives have no line in
- * TUNING.
+ * NCCL logs algorithm, protocol and channels of a call (NCCL_DEBUG=INFO, subsystem TUNING) on rank
+ * 0 only. Each rank logs the transports that it sends by (P2P, SHM, NET), and its setup (INIT,
+ * BOOTSTRAP, ENV). Writing the log costs time, so it is switched on for one call and off again, by
+ * ncclResetDebugInit, which versions since 2.24 have. Sends and receives have no line in TUNING.
  *
- * Where the user has set NCCL_DEBUG the log remains the user's as well: what went to a file of
- * this module is printed when it has been read, and a file of the user's is read where it lies,
- * which tells as much as its level and subsystems do.
+ * If the user has set NCCL_DEBUG, the user still gets the log: this module prints its own file
+ * after reading it. A file that the user named is read in place; its contents depend on the level
+ * and the subsystems that the user set.
  */
 #ifndef FB_COLLECTIVES_ENGINE_NCCL_TUNING_H
 #define FB_COLLECTIVES_ENGINE_NCCL_TUNING_H
@@ -21,19 +20,19 @@
 #include "common/record/traits.h"
 #include "common/session.h"
 
-/* Plain data, to be broadcast as bytes. Empty texts: not told. */
+/* Plain data, to be broadcast as bytes. Empty texts: not in the log. */
 struct fb_nccl_ran {
 	char algorithm[FB_NCCL_NAME_CHARS]; /* "ring", spelled as --nccl-force does */
 	char protocol[FB_NCCL_NAME_CHARS];  /* "ll128" */
 	char kernel[64];                    /* of symmetric windows: "AllReduce_AGxLL_R" */
-	int channels;                       /* 0: not told */
-	int cluster;                        /* CTAs of a cluster, from 2.31 on; 0: not told */
+	int channels;                       /* 0: not in the log */
+	int cluster;                        /* CTAs of a cluster, from 2.31 on; 0: not in the log */
 };
 
-/* The last call that the log tells of; zeroes where there is none. */
+/* The last call in the log; zeroes if there is none. */
 void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran);
 
-/* Whether that is what was asked for, as far as NCCL tells. */
+/* Returns whether NCCL ran what was asked for, as far as the log says. */
 bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *choice);
 
 /*

@@ -30,7 +30,7 @@ static size_t count_all(const struct kind *kind, size_t most)
 		for (size_t u = 0; u < kind->units && all <= (double)most; u++)
 			all *= 2;
 	} else {
-		/* By the lesser number: the product then never falls. */
+		/* With the smaller number the product never decreases. */
 		less = less < kind->ones ? less : kind->ones;
 		for (size_t i = 1; i <= less && all <= (double)most; i++)
 			all = all * (double)(kind->units - less + i) / (double)i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One row by itself; see effect.h. */
+/* Compares one row; see effect.h. */
 #include "scripts/tools/compare/effect.h"
 
 #include <math.h>

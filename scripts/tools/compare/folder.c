@@ -122,7 +122,7 @@ static int compare_launches(const void *x, const void *y)
 	return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-/* By run and index, so that nothing depends on the order of files and rows. */
+/* Sorts launches by run and index, so that the order of files and rows does not matter. */
 static void sort_launches(struct fb_set *set)
 {
 	const struct fb_launch **order = fb_new(set->nlaunches + 1, sizeof(*order));

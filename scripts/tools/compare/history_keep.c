@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which change points are kept; see history.h. */
+/* Decides which change points to keep; see history.h. */
 #include "scripts/tools/compare/history_search.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which column is compared, and which way it is better. */
+/* The column that is compared, and whether more or less of it is better. */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_METRIC_H
 #define FB_SCRIPTS_TOOLS_COMPARE_METRIC_H
 

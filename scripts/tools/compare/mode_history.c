@@ -129,7 +129,7 @@ static int find_points(struct history *history, uint32_t key, size_t row, double
 	return err;
 }
 
-/* By night, then in the order of tables, in which the points were found. */
+/* Sorts by night, then in the order of tables, in which the points were found. */
 static int compare(const void *x, const void *y)
 {
 	const struct point *a = x, *b = y;

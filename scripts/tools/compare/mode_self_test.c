@@ -47,7 +47,7 @@ static const struct fb_launch *launch_of(const struct table *table, size_t colum
 	return &table->comparison.set[table->column[column].s].launch[table->column[column].launch];
 }
 
-/* By time, then by index: launches are few. */
+/* Sorts by time, then by index; insertion sort, as launches are few. */
 static void sort_columns(struct table *table)
 {
 	for (size_t i = 1; i < table->launches; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could have been found; see power.h. */
+/* Computes the least change that a comparison could detect; see power.h. */
 #include "common/measure/rank_test.h"
 #include "scripts/tools/compare/power.h"
 

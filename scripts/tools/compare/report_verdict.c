@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all forms of the report share; see report_verdict.h. */
+/* Shared by all forms of the report; see report_verdict.h. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/report_verdict.h"
 

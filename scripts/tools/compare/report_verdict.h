@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `compare` writes about a comparison: text for people, CSV, JUnit XML, forest-plot data. */
+/* Writes the report of a comparison: text for people, CSV, JUnit XML, forest-plot data. */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_REPORT_VERDICT_H
 #define FB_SCRIPTS_TOOLS_COMPARE_REPORT_VERDICT_H
 

@@ -77,7 +77,7 @@ void fb_verdicts_csv(const struct fb_verdicts_report *report, FILE *out)
 	}
 }
 
-/* By ratio; rows without one cannot be drawn, and are last. */
+/* Sorts by ratio; rows without a ratio cannot be drawn and come last. */
 static int compare(const void *x, const void *y)
 {
 	const struct fb_judged *a = *(const struct fb_judged *const *)x;

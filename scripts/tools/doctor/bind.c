@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether ranks run near their GPU, on processors enough; see doctor.h. */
+/* Checks that ranks run near their GPU and have enough processors; see doctor.h. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

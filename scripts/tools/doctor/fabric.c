@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the NVLinks of GPUs are up, and their fabric is one; see doctor.h. */
+/* Checks that the NVLinks of GPUs are up and that they form one fabric; see doctor.h. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What libraries and the driver need, and whether they are those that were meant; see doctor.h. */
+/* Checks the versions of libraries and driver, and that the intended ones load; see doctor.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether large messages between two ranks reach what their link carries; see doctor.h. */
+/* Checks that large messages between two ranks reach the rate of their link; see doctor.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether interfaces are told apart, and NCCL takes those that were meant; see doctor.h. */
+/* Checks that subnets tell interfaces apart, and that NCCL uses the right ones; see doctor.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What RDMA devices and their ports should be like; see doctor.h. */
+/* Checks RDMA devices and their ports; see doctor.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether what was measured is near what the machine's links allow; see doctor.h. */
+/* Checks that measured rates are near the rates of the machine's links; see doctor.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

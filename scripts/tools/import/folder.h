@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What import must know of the folder it adds to. Private to it. */
+/* The results folder that import adds rows to. Private to import. */
 #ifndef FB_SCRIPTS_TOOLS_IMPORT_FOLDER_H
 #define FB_SCRIPTS_TOOLS_IMPORT_FOLDER_H
 

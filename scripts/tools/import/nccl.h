@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What nccl-tests' text and JSON have in common. Private to import. */
+/* Shared by the readers of nccl-tests' text and JSON. Private to import. */
 #ifndef FB_SCRIPTS_TOOLS_IMPORT_NCCL_H
 #define FB_SCRIPTS_TOOLS_IMPORT_NCCL_H
 

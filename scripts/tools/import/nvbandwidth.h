@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What nvbandwidth's text and JSON have in common. Private to import. */
+/* Shared by the readers of nvbandwidth's text and JSON. Private to import. */
 #ifndef FB_SCRIPTS_TOOLS_IMPORT_NVBANDWIDTH_H
 #define FB_SCRIPTS_TOOLS_IMPORT_NVBANDWIDTH_H
 

@@ -49,7 +49,7 @@ static const char *variant_of(const struct entry *entry)
 	return entry->place ? entry->place->rest : fb_result_text(entry->row, "variant");
 }
 
-/* By key columns: those that make sections, or the others; numbers as numbers. */
+/* Compares key columns: those that make sections, or the others; numbers as numbers. */
 static int compare_keys(const struct fb_axes *axes, const struct entry *x, const struct entry *y,
 			bool inner)
 {
@@ -80,7 +80,7 @@ static int compare_keys(const struct fb_axes *axes, const struct entry *x, const
 	return 0;
 }
 
-/* By the axes, then by bytes. */
+/* Compares the axes, then bytes. */
 static int compare_places(const struct fb_axes *axes, const struct entry *a, const struct entry *b)
 {
 	int order = 0;
@@ -107,7 +107,7 @@ static int compare_rows(const void *x, const void *y, void *arg)
 
 	order = order ? order : strcmp(fb_result_text(p, "run"), fb_result_text(q, "run"));
 	order = order ? order : compare_u64(number(p, "launch_index"), number(q, "launch_index"));
-	/* As read: the rows are in one array. */
+	/* Equal rows keep the order in which they were read; they are in one array. */
 	return order ? order : (p > q) - (p < q);
 }
 

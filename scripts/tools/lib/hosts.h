@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which rank ran on which host, from the fact run.ranks_of_hosts: "n1:0-3 n2:4-7". */
+/* Finds the host of each rank in the fact run.ranks_of_hosts: "n1:0-3 n2:4-7". */
 #ifndef FB_SCRIPTS_TOOLS_LIB_HOSTS_H
 #define FB_SCRIPTS_TOOLS_LIB_HOSTS_H
 

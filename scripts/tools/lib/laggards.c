@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who lags; see rank_times.h. */
+/* Finds the ranks that lag behind the others; see rank_times.h. */
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/hosts.h"

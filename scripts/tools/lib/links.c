@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What single links carry at most; see links.h. */
+/* Computes the highest rate of single links; see links.h. */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdbool.h>

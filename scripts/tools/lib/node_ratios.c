@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How slow each set of nodes was, over many experiments; see node_sets.h. */
+/* Computes how slow each set of nodes was, over many experiments; see node_sets.h. */
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/node_sets.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `summary` prints: a table for people, CSV for programs, or data for gnuplot. */
+/* Prints the tables of `summary`: text for people, CSV for programs, or data for gnuplot. */
 #ifndef FB_SCRIPTS_TOOLS_LIB_REPORT_H
 #define FB_SCRIPTS_TOOLS_LIB_REPORT_H
 
@@ -27,11 +27,11 @@ struct fb_tally {
 };
 struct fb_tally fb_report_tally(const struct fb_cells *cells);
 
-/* Who carried a cell out: "ring ll"; engine and transport only where not host and shm. */
+/* What ran a cell: "ring ll"; with engine and transport if they are not host and shm. */
 const char *fb_cell_label(const struct fb_cell *cell, char buf[FB_LABEL_CHARS]);
 
 /*
- * Time of `other` by time of `cell` with the interval that follows from both of theirs, all NAN
+ * Time of `other` divided by that of `cell`, with the interval from both intervals; all NAN
  * where either has no time (`other` may be NULL). Above 1: `cell` is quicker.
  */
 struct fb_ratio {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What engine auto chose, beside the library and beside the best it could have; see report.h. */
+/* Compares engine auto's selection with the library and the best candidate; see report.h. */
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/report.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a report says of a cell, and which columns and axes its tables show; see report.h. */
+/* Writes cells, and selects the columns and axes that tables show; see report.h. */
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a section is called; see cells.h. */
+/* Writes the title of a section; see cells.h. */
 #include "scripts/tools/lib/cells.h"
 #include "scripts/tools/lib/text.h"
 

@@ -106,7 +106,7 @@ static int compare_subjects(const struct fact *x, const struct fact *y)
 	return less;
 }
 
-/* By subject, then by source. */
+/* Sorts by subject, then by source. */
 static int by_subject(const void *a, const void *b)
 {
 	const struct fact *x = a, *y = b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From events to exposed time; see profile.h. */
+/* Computes exposed time from events; see profile.h. */
 #include "common/base/error.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/overlap_of/profile.h"

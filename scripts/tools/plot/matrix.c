@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* From this size on a pair is judged by its bandwidth, below by its time. */
+/* Pairs are judged by bandwidth from this size on, by time below it. */
 enum { BANDWIDTH_BYTES = 65536 };
 
 void fb_matrix_make(struct fb_matrix *matrix, size_t rows, size_t columns)

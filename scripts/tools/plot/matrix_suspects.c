@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is slow in a matrix of ranks, in words; see matrix.h. How: lib/suspects.h. */
+/* Names the slow ranks of a matrix in words; see matrix.h. lib/suspects.h finds them. */
 #include "scripts/tools/lib/hosts.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/suspects.h"
@@ -10,7 +10,7 @@
 
 enum { NAMED_MAX = 4 };
 
-/* As much slower than the others somebody has to be. */
+/* A rank or link that is slower by this share is named. */
 static const double threshold = 0.1;
 
 /* What a rank's messages began with: "GPU 1 at 0000:61:00.0, mlx5_0:1"; NULL: not known. */

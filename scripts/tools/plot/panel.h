@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the panels of a figure of curves show, and what their values are compared with. */
+/* The panels of a figure of curves, and the values that their curves are compared with. */
 #ifndef FB_SCRIPTS_TOOLS_PLOT_PANEL_H
 #define FB_SCRIPTS_TOOLS_PLOT_PANEL_H
 

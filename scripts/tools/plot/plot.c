@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kinds of figures share; see plot.h. */
+/* Shared by all kinds of figures; see plot.h. */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/text.h"

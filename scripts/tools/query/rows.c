@@ -105,7 +105,7 @@ static bool matches_list(const char *cell, const char *list)
 
 static bool matches(const struct filter *filter, const char *cell)
 {
-	/* By what the cell may be: less than the number, equal to it, greater. */
+	/* Columns: the cell is less than the number, equal to it, greater. */
 	static const bool accepted[OPERATORS][3] = {
 		[LESS] = {true, false, false},
 		[AT_MOST] = {true, true, false},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a careful reader would look for that the rows alone do not say: what failed, who lags. */
+/* Lists findings for the reader: rows that failed, suspicious rows, ranks that lag. */
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/rank_times.h"
@@ -16,7 +16,7 @@ static void put_laggard(void *arg, const char *sentence)
 	fb_json_add(arg, fb_json_string(sentence));
 }
 
-/* Who lags in the times of single ranks; without these, or memory, nothing is said. */
+/* Lists the ranks that lag, by ranks.csv; without that file, or without memory, none. */
 static void put_laggards(const struct fb_page *page, json_t *list)
 {
 	char *file = fb_beside(page->set->path[0], "ranks.csv");

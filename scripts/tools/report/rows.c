@@ -19,12 +19,12 @@ void fb_page_rows(const struct fb_page *page, json_t *data)
 
 	for (size_t i = 0; i < FB_COUNT_OF(columns); i++) {
 		const struct fb_column *column = &fb_columns[fb_column_find(columns[i])];
-		json_t *described = fb_json_object(list, NULL);
+		json_t *description = fb_json_object(list, NULL);
 
-		fb_json_set(described, "name", fb_json_string(column->name));
-		fb_json_set(described, "help", fb_json_string(column->help));
-		fb_json_set(described, "key", json_boolean(column->kind == FB_COLUMN_KEY));
-		fb_json_set(described, "number", json_boolean(column->type != FB_COLUMN_TEXT));
+		fb_json_set(description, "name", fb_json_string(column->name));
+		fb_json_set(description, "help", fb_json_string(column->help));
+		fb_json_set(description, "key", json_boolean(column->kind == FB_COLUMN_KEY));
+		fb_json_set(description, "number", json_boolean(column->type != FB_COLUMN_TEXT));
 	}
 	for (size_t r = 0; r < results->count; r++) {
 		json_t *row = fb_json_array(rows, NULL);

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Who it is, times and rates; null: nobody. `library` is what its ratio is to, or NULL. */
+/* A cell's label, times and rates; null without a cell. `library`: its ratio is to it, or NULL. */
 static json_t *cell_of(const struct fb_cell *cell, const struct fb_cell *library)
 {
 	struct fb_ratio ratio = fb_cell_ratio(library, cell);

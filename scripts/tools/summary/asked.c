@@ -30,7 +30,7 @@ struct table {
 /* What the path says, as words. */
 struct ran {
 	char algorithm[32], protocol[32], via[TEXT_CHARS], network[32];
-	unsigned channels, cluster; /* 0: not told */
+	unsigned channels, cluster; /* 0: unknown */
 	bool zero_ctas;
 };
 
@@ -48,22 +48,22 @@ static void between(const char *text, const char *before, const char *ends, char
 static struct ran parse(const struct fb_result *row)
 {
 	const char *path = fb_result_text(row, "path"), *zero = "zero CTAs, ";
-	const char *told = strstr(path, ": ");
+	const char *at = strstr(path, ": ");
 	struct ran ran = {.channels = (unsigned)strtoul(fb_result_text(row, "channels"), NULL, 10)};
 	size_t n;
 
-	if (!told)
+	if (!at)
 		return ran;
-	told += 2;
-	ran.zero_ctas = !strncmp(told, zero, strlen(zero));
-	told += ran.zero_ctas ? strlen(zero) : 0;
-	n = strcspn(told, " ,");
-	if (n != strlen("untold") || strncmp(told, "untold", n))
-		snprintf(ran.algorithm, sizeof(ran.algorithm), "%.*s", (int)n, told);
-	told += n;
-	if (*told == ' ' && strncmp(told, " via ", 5) && strncmp(told, " clusters ", 10))
+	at += 2;
+	ran.zero_ctas = !strncmp(at, zero, strlen(zero));
+	at += ran.zero_ctas ? strlen(zero) : 0;
+	n = strcspn(at, " ,");
+	if (n != strlen("untold") || strncmp(at, "untold", n))
+		snprintf(ran.algorithm, sizeof(ran.algorithm), "%.*s", (int)n, at);
+	at += n;
+	if (*at == ' ' && strncmp(at, " via ", 5) && strncmp(at, " clusters ", 10))
 		snprintf(ran.protocol, sizeof(ran.protocol), "%.*s",
-			 (int)strcspn(told + 1, " ,"), told + 1);
+			 (int)strcspn(at + 1, " ,"), at + 1);
 	between(path, " clusters of ", " ,", ran.via, sizeof(ran.via));
 	ran.cluster = (unsigned)strtoul(ran.via, NULL, 10);
 	between(path, " via ", ";", ran.via, sizeof(ran.via));
@@ -152,9 +152,9 @@ static bool allows(const char *list, const char *word)
 	return *list == '^' ? !listed(list + 1, word) : listed(list, word);
 }
 
-static enum outcome as(bool told, bool right)
+static enum outcome as(bool known, bool right)
 {
-	return !told ? UNTOLD : right ? RAN_AS_ASKED : RAN_OTHERWISE;
+	return !known ? UNTOLD : right ? RAN_AS_ASKED : RAN_OTHERWISE;
 }
 
 /* Whether NCCL has a form of the operation for copy engines, which needs windows. */
@@ -259,7 +259,7 @@ static enum outcome ctas(const struct fb_result *row, const char *key, const cha
 	return as(ran->channels, ran->channels == number);
 }
 
-/* The keys of `variant`: what CTAs were to be, and variables of the environment. */
+/* Judges the keys of `variant`: the CTAs asked for, and variables of the environment. */
 static void judge_variant(struct table *table, const struct fb_result *row, const struct ran *ran,
 			  bool measured)
 {
@@ -267,8 +267,8 @@ static void judge_variant(struct table *table, const struct fb_result *row, cons
 	struct fb_span_text name, value;
 
 	while (fb_variant_next(&variant, &name, &value)) {
-		char asked[TEXT_CHARS], key[64], text[TEXT_CHARS], told[TEXT_CHARS];
-		const char *instead = told;
+		char asked[TEXT_CHARS], key[64], text[TEXT_CHARS], ctas_ran[TEXT_CHARS];
+		const char *instead = ctas_ran;
 		enum outcome outcome = UNTOLD;
 		bool environment = name.length > 4 && !strncmp(name.text, "env.", 4);
 
@@ -281,7 +281,7 @@ static void judge_variant(struct table *table, const struct fb_result *row, cons
 		else if (!strcmp(key, "channels") || !strcmp(key, "nccl_cluster") ||
 			 !strcmp(key, "nccl_cta_policy") || !strcmp(key, "nccl_max_ctas") ||
 			 !strcmp(key, "nccl_min_ctas"))
-			outcome = ctas(row, key, text, ran, told);
+			outcome = ctas(row, key, text, ran, ctas_ran);
 		else
 			continue;
 		note(table, row, measured ? outcome : NOT_RUN, asked, instead);

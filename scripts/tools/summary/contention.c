@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What communication takes from computing, by kinds of work that need one thing more each. */
+/* Shows how much communication slows computing, by the resources that the work needs. */
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/text.h"
 #include "scripts/tools/summary/summary.h"

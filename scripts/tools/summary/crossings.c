@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where one way passes another, and what the library's choice loses; see summary.h. */
+/* Finds the sizes at which the quickest way changes, and the library's loss; see summary.h. */
 #include "common/base/sizes.h"
 #include "scripts/tools/summary/summary.h"
 

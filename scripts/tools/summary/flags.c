@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the flags of rows mean; see summary.h. */
+/* Explains the flags of rows; see summary.h. */
 #include "scripts/tools/lib/symptoms.h"
 #include "scripts/tools/lib/text.h"
 #include "scripts/tools/summary/summary.h"

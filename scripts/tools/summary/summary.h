@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What summary prints beside its usual tables. */
+/* The outputs of summary beside its usual tables. */
 #ifndef FB_SCRIPTS_TOOLS_SUMMARY_SUMMARY_H
 #define FB_SCRIPTS_TOOLS_SUMMARY_SUMMARY_H
 

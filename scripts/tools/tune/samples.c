@@ -240,7 +240,7 @@ static int compare_samples(const void *x, const void *y)
 	const struct fb_tune_sample *a = x, *b = y;
 	int order = compare_families(x, y);
 
-	/* As they were, so that the same rows always make the same table. */
+	/* Equal samples keep their order, so that the same rows always make the same table. */
 	return order ? order : (a->cell > b->cell) - (a->cell < b->cell);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Passes of choices; see choices.h. */
-#include "collectives/choices.h"
+/* Expands and applies the options of engines; see engine_options.h. */
+#include "collectives/engine_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 static const char library[] = "library", automatic[] = "auto";
 static const char *const directions[] = {"push", "pull", "auto", NULL};
 
-const char *fb_choices_engines(const struct fb_settings *s, const struct fb_group *world, bool gpu)
+const char *fb_engine_list(const struct fb_settings *s, const struct fb_group *world, bool gpu)
 {
 	char ignored[FB_REASON_CHARS];
 
@@ -36,49 +36,50 @@ static int next_bit(uint64_t bits, int i)
 
 static int expand_polls(struct fb_run *run, const struct fb_case *base,
 			const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
-			const struct fb_nccl_ctas_lists *lists, struct fb_choices *now)
+			const struct fb_nccl_ctas_lists *lists, struct fb_engine_options *options)
 {
 	int err = FB_OK;
 
 	for (int i = next_bit(lists->poll, 0); i < 64 && !err; i = next_bit(lists->poll, i + 1)) {
-		now->ctas.poll = i;
+		options->ctas.poll = i;
 		err = fb_axes_expand(run, base, axes, adjust, arg);
 	}
 	return err;
 }
 
-/* Once for each combination of the lists. */
+/* Calls fb_axes_expand once for each combination of the lists. */
 static int expand_ctas(struct fb_run *run, const struct fb_case *base,
 		       const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
-		       const struct fb_nccl_ctas_lists *lists, struct fb_choices *now)
+		       const struct fb_nccl_ctas_lists *lists, struct fb_engine_options *options)
 {
 	size_t count[2] = {lists->min.count, lists->max.count}, at[2] = {0};
 	int err = FB_OK;
 
 	do {
-		now->ctas.min = (int)lists->min.value[at[0]];
-		now->ctas.max = (int)lists->max.value[at[1]];
+		options->ctas.min = (int)lists->min.value[at[0]];
+		options->ctas.max = (int)lists->max.value[at[1]];
 		for (int p = next_bit(lists->policy, 0); p < 64 && !err;
 		     p = next_bit(lists->policy, p + 1))
 			for (int c = next_bit(lists->cluster, 0); c < 64 && !err;
 			     c = next_bit(lists->cluster, c + 1)) {
-				now->ctas.policy = p;
-				now->ctas.cluster = c;
-				err = expand_polls(run, base, axes, adjust, arg, lists, now);
+				options->ctas.policy = p;
+				options->ctas.cluster = c;
+				err = expand_polls(run, base, axes, adjust, arg, lists, options);
 			}
 	} while (!err && fb_product_next(at, count, 2));
 	return err;
 }
 
-/* The names of an axis as those of the choices, which live on. */
-static const char *name_of(const struct fb_axis *axis, size_t i, const char *const *choices)
+/* Returns the name of static storage, as the axis is closed before the cases run. */
+static const char *name_of(const struct fb_axis *axis, size_t i, const char *const *accepted)
 {
-	return choices[axis->index[i]];
+	return accepted[axis->index[i]];
 }
 
-int fb_choices_expand(struct fb_run *run, const struct fb_case *base,
-		      const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
-		      const struct fb_nccl_ctas_lists *ctas, struct fb_choices *now)
+int fb_engine_options_expand(struct fb_run *run, const struct fb_case *base,
+			     const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust,
+			     void *arg, const struct fb_nccl_ctas_lists *ctas,
+			     struct fb_engine_options *options)
 {
 	const struct fb_settings *s = fb_run_settings(run);
 	FILE *errors = fb_run_world(run)->rank == 0 ? stderr : NULL;
@@ -99,12 +100,12 @@ int fb_choices_expand(struct fb_run *run, const struct fb_case *base,
 	count[1] = registration.count;
 	count[2] = direction.count;
 	do {
-		*now = (struct fb_choices){
+		*options = (struct fb_engine_options){
 			.nccl = nccl[at[0]],
 			.registration = name_of(&registration, at[1], fb_nccl_registrations),
 			.direction = name_of(&direction, at[2], directions),
 		};
-		err = ctas ? expand_ctas(run, base, axes, adjust, arg, ctas, now)
+		err = ctas ? expand_ctas(run, base, axes, adjust, arg, ctas, options)
 			   : fb_axes_expand(run, base, axes, adjust, arg);
 	} while (!err && fb_product_next(at, count, 3));
 close_axes:
@@ -127,7 +128,7 @@ static void put_ctas(const struct fb_nccl_ctas *ctas, struct fb_case *c)
 		{"nccl_poll", ctas->poll, fb_nccl_polls[ctas->poll]},
 	};
 
-	/* `own` is another program's where there are no lists, and then nothing is chosen. */
+	/* Programs without these lists have another type in `own`, and set none of the options. */
 	if (ctas->min || ctas->max || ctas->policy || ctas->cluster || ctas->poll)
 		FB_OWN(struct fb_collective_own, c)->ctas = *ctas;
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++) {
@@ -141,7 +142,8 @@ static void put_ctas(const struct fb_nccl_ctas *ctas, struct fb_case *c)
 	}
 }
 
-void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_case *c)
+void fb_engine_options_apply(const struct fb_engine_options *options, bool any_memory,
+			     struct fb_case *c)
 {
 	if (!strcmp(c->engine, automatic)) {
 		c->algorithm = c->protocol = automatic;
@@ -149,19 +151,19 @@ void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_c
 	}
 	c->algorithm = c->protocol = c->transport = library;
 	if (!strcmp(c->engine, "nccl")) {
-		c->algorithm = now->nccl.algorithm;
-		c->protocol = now->nccl.protocol;
-		c->registration = now->registration;
-		put_ctas(&now->ctas, c);
+		c->algorithm = options->nccl.algorithm;
+		c->protocol = options->nccl.protocol;
+		c->registration = options->registration;
+		put_ctas(&options->ctas, c);
 		if (any_memory && strcmp(c->registration, fb_nccl_registrations[FB_NCCL_NONE]))
 			c->memory = "nccl";
 	}
 	if (!strcmp(c->engine, "nvshmem") && any_memory)
 		c->memory = "symmetric";
 	if (!strcmp(c->engine, "nccl-process"))
-		c->registration = now->registration;
+		c->registration = options->registration;
 	if (!strcmp(c->engine, "copy")) {
-		c->algorithm = now->direction;
+		c->algorithm = options->direction;
 		c->protocol = "direct";
 		c->transport = strcmp(c->memory, "pinned") ? "p2p" : "shm";
 	}

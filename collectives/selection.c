@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Choosing by table or by model; see chosen.h. */
-#include "collectives/chosen.h"
+/* Selects by tuning table or by cost model; see selection.h. */
+#include "collectives/selection.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,29 +21,29 @@ static bool is_auto(const char *name)
 	return !strcmp(name, automatic);
 }
 
-/* The table of a kind for the ranks' model; one that was named need not be of this machine. */
-static void take_table(struct fb_choosing *choosing, const struct fb_session *session,
+/* Finds the table of a kind for the ranks' model. A table that the user named need not match. */
+static void take_table(struct fb_selector *selector, const struct fb_session *session,
 		       enum fb_machine kind, const char *model, bool named)
 {
 	const struct fb_tuning *found = NULL;
 	char key[32];
 
 	if (model && *model)
-		found = fb_tunings_for(&choosing->tunings, kind, model);
+		found = fb_tunings_for(&selector->tunings, kind, model);
 	if (!found && named) {
-		found = fb_tunings_for(&choosing->tunings, kind, NULL);
+		found = fb_tunings_for(&selector->tunings, kind, NULL);
 		if (found && model && session->world->rank == 0)
 			fb_warn("--tuning: table %s is for %s, this is %s", found->name,
 				found->model, *model ? model : "several models");
 	}
-	choosing->tuning[kind] = found;
+	selector->tuning[kind] = found;
 	snprintf(key, sizeof(key), "tuning.%s", fb_machine_names[kind]);
 	if (found)
 		fb_launch_fact(session, key, "%s for %s%s", found->name, found->model,
 			    named ? "" : ", built in");
 }
 
-int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *session,
+int fb_selector_open(struct fb_selector *selector, const struct fb_session *session,
 		     const struct fb_group *w, const struct fb_gpu *gpu)
 {
 	const char *file = session->settings->tuning;
@@ -60,7 +60,7 @@ int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *sess
 		err = fb_table_file_share(w, file, "tune", &text);
 	snprintf(label, sizeof(label), "--tuning %s", file);
 	if (!err)
-		err = fb_tunings_parse(&choosing->tunings, text ? text : fb_tunings_built_in(),
+		err = fb_tunings_parse(&selector->tunings, text ? text : fb_tunings_built_in(),
 				       text ? label : "built-in tables",
 				       w->rank == 0 ? stderr : NULL);
 	free(text);
@@ -73,34 +73,34 @@ int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *sess
 	fb_facts_free(&facts);
 	if (!fb_group_same(w, cpu, sizeof(cpu)))
 		*cpu = '\0';
-	take_table(choosing, session, FB_MACHINE_CPU, cpu, !built_in);
+	take_table(selector, session, FB_MACHINE_CPU, cpu, !built_in);
 	if (!gpu)
 		return FB_OK;
 	fb_fact(session, "gpu.model", "%s", gpu->name);
 	if (fb_group_same(w, gpu->name, sizeof(gpu->name)))
 		snprintf(gpu_model, sizeof(gpu_model), "%s", gpu->name);
-	take_table(choosing, session, FB_MACHINE_GPU, gpu_model, !built_in);
+	take_table(selector, session, FB_MACHINE_GPU, gpu_model, !built_in);
 	return FB_OK;
 }
 
-void fb_choosing_close(struct fb_choosing *choosing)
+void fb_selector_close(struct fb_selector *selector)
 {
-	fb_tunings_free(&choosing->tunings);
-	free(choosing->price);
-	*choosing = (struct fb_choosing){.price = NULL};
+	fb_tunings_free(&selector->tunings);
+	free(selector->price);
+	*selector = (struct fb_selector){.price = NULL};
 }
 
-/* A case's choices while they are made. */
+/* The arguments of fb_select. */
 struct chooser {
-	struct fb_choosing *choosing;
+	struct fb_selector *selector;
 	const struct fb_engine *engine;
 	const struct fb_case *key;
 	const struct fb_operation *op;
-	struct fb_chosen *chosen;
+	struct fb_selection *selection;
 	char *reason;
 };
 
-/* Whether the engine can do the case with these names. */
+/* Returns whether the engine can run the case with these names. */
 static bool can(const struct chooser *ch, const char *algorithm, const char *protocol)
 {
 	struct fb_case c = *ch->key;
@@ -134,15 +134,15 @@ static struct fb_tuning_key key_of(const struct chooser *ch, const char *algorit
 
 static const struct fb_tuning *table_of(const struct chooser *ch)
 {
-	return ch->choosing->tuning[ch->engine->ops->device ? FB_MACHINE_GPU : FB_MACHINE_CPU];
+	return ch->selector->tuning[ch->engine->ops->device ? FB_MACHINE_GPU : FB_MACHINE_CPU];
 }
 
-/* The price over such links, kept for the next case. NULL: none. */
+/* Returns the algorithm's price and keeps it for the next case. NULL: it has none. */
 static const struct fb_price *price_of(struct chooser *ch, const struct fb_algorithm *algorithm,
 				       bool direct)
 {
 	const struct fb_group *w = ch->engine->group;
-	struct fb_choosing *choosing = ch->choosing;
+	struct fb_selector *selector = ch->selector;
 	const struct fb_topology topology = {.nranks = w->nranks, .nnodes = w->nnodes,
 					     .node_of = w->node_of,
 					     .local_rank_of = w->local_rank_of};
@@ -152,27 +152,27 @@ static const struct fb_price *price_of(struct chooser *ch, const struct fb_algor
 	};
 	struct fb_price_entry *e;
 
-	for (size_t i = 0; i < choosing->nprices; i++)
-		if (choosing->price[i].algorithm == algorithm &&
-		    choosing->price[i].direct == direct)
-			return choosing->price[i].err ? NULL : &choosing->price[i].price;
-	e = realloc(choosing->price, (choosing->nprices + 1) * sizeof(*e));
+	for (size_t i = 0; i < selector->nprices; i++)
+		if (selector->price[i].algorithm == algorithm &&
+		    selector->price[i].direct == direct)
+			return selector->price[i].err ? NULL : &selector->price[i].price;
+	e = realloc(selector->price, (selector->nprices + 1) * sizeof(*e));
 	if (!e)
 		return NULL;
-	choosing->price = e;
-	e += choosing->nprices++;
+	selector->price = e;
+	e += selector->nprices++;
 	*e = (struct fb_price_entry){.algorithm = algorithm, .direct = direct};
 	e->err = fb_price(algorithm, &shape, direct, &e->price);
 	return e->err ? NULL : &e->price;
 }
 
-/* The cheapest by the model of what was asked for and the engine can do. */
+/* Selects the cheapest candidate by the cost model among those that the engine can run. */
 static bool choose_by_model(struct chooser *ch)
 {
 	const struct fb_case *c = ch->key;
 	const struct fb_operation *op = ch->op;
 	double bytes = (double)op->count * (double)fb_datatype_size(op->datatype);
-	struct fb_chosen *chosen = ch->chosen;
+	struct fb_selection *selection = ch->selection;
 	const struct fb_algorithm *only = NULL;
 	double least = (double)INFINITY;
 	bool possible = false;
@@ -202,8 +202,8 @@ static bool choose_by_model(struct chooser *ch)
 			if (us >= least)
 				continue;
 			least = us;
-			chosen->c.algorithm = name;
-			chosen->c.protocol = protocols[p];
+			selection->c.algorithm = name;
+			selection->c.protocol = protocols[p];
 		}
 	}
 	if (possible && isinf(least))
@@ -214,9 +214,10 @@ static bool choose_by_model(struct chooser *ch)
 }
 
 /*
- * Beside computing, and where nothing was measured there: engine auto takes the copy engines for
- * what only moves data, since they need no multiprocessor. Small messages keep their rule, as
- * starting a copy takes longer than they do, and so does who gave a number of channels.
+ * Returns whether engine auto takes the copy engines: for collectives that only move data, beside
+ * computing (objective overlapped), if nothing was measured for that objective. Copy engines need
+ * no multiprocessor. Small messages keep their rule, because starting a copy takes longer than
+ * moving them. A user who gave a number of channels keeps the rule too.
  */
 static bool prefers_copies(const struct chooser *ch, const struct fb_tuning_rule *rule)
 {
@@ -231,11 +232,10 @@ static bool prefers_copies(const struct chooser *ch, const struct fb_tuning_rule
 }
 
 /*
- * The rule for what is asked. An engine that chooses between others has no rules for numbers of
- * channels, which only the usual one of them has: where the user gave a number, the usual one's
- * rules for such numbers go before its own, whose shapes are for as many channels as it likes. Its
- * own rules may be of large sizes only, where the choice matters: outside of these, who was
- * measured nearer is right.
+ * Finds the rule for a key. Engine auto has no rules for a number of channels, but its usual engine
+ * has. If the user gave a number, those rules go before the rules of auto, which are for any
+ * number. The rules of auto may cover large sizes only, where the selection matters. For a size
+ * that they do not cover, the rule whose measured size is nearer is taken.
  */
 static const struct fb_tuning_rule *find_rule(struct chooser *ch, const struct fb_tuning_key *asked,
 					      const char *usual)
@@ -256,7 +256,7 @@ static const struct fb_tuning_rule *find_rule(struct chooser *ch, const struct f
 	    !fb_tuning_spans(table, asked, bytes) &&
 	    fb_tuning_apart(rule, bytes) < fb_tuning_apart(own, bytes))
 		return rule;
-	/* What was measured for the objective goes before what was measured for another. */
+	/* A rule that was measured for this objective goes before a rule for another one. */
 	if (own && rule && own->key.objective != rule->key.objective)
 		return rule->key.objective == asked->objective ? rule : own;
 	return own ? own : rule;
@@ -266,41 +266,41 @@ static const struct fb_tuning_rule *find_rule(struct chooser *ch, const struct f
 static bool choose_names(struct chooser *ch)
 {
 	const struct fb_case *c = ch->key;
-	struct fb_chosen *chosen = ch->chosen;
+	struct fb_selection *selection = ch->selection;
 	const char *usual = ch->engine->ops->usual;
 	bool planned = ch->engine->ops->planned || usual;
 	/* Engines without plans have one protocol, whatever they say. */
 	struct fb_tuning_key asked = key_of(ch, c->algorithm, planned ? c->protocol : automatic);
 	const struct fb_tuning_rule *rule = find_rule(ch, &asked, usual);
 
-	chosen->named = true;
-	chosen->by = model_name;
+	selection->named = true;
+	selection->by = model_name;
 	if (prefers_copies(ch, rule)) {
-		chosen->by = "objective";
-		chosen->c.algorithm = "copy/push";
-		chosen->c.protocol = "direct";
+		selection->by = "objective";
+		selection->c.algorithm = "copy/push";
+		selection->c.protocol = "direct";
 		return true;
 	}
 	if (!rule && planned)
 		return choose_by_model(ch);
-	chosen->c.algorithm = rule ? rule->algorithm : "push";
+	selection->c.algorithm = rule ? rule->algorithm : "push";
 	if (!rule)
-		return can(ch, chosen->c.algorithm, chosen->c.protocol);
-	chosen->c.protocol = rule->protocol;
-	chosen->by = rule->table;
-	chosen->tuned = rule->tuned;
+		return can(ch, selection->c.algorithm, selection->c.protocol);
+	selection->c.protocol = rule->protocol;
+	selection->by = rule->table;
+	selection->tuned = rule->tuned;
 	return true;
 }
 
-bool fb_choose(struct fb_choosing *choosing, const struct fb_engine *engine,
-	       const struct fb_case *c, struct fb_operation *op, struct fb_chosen *chosen,
+bool fb_select(struct fb_selector *selector, const struct fb_engine *engine,
+	       const struct fb_case *c, struct fb_operation *op, struct fb_selection *selection,
 	       char reason[FB_REASON_CHARS])
 {
-	struct chooser ch = {choosing, engine, c, op, chosen, reason};
+	struct chooser ch = {selector, engine, c, op, selection, reason};
 	const struct fb_tuning_rule *rule;
 	struct fb_tuning_key asked;
 
-	*chosen = (struct fb_chosen){.c = *c};
+	*selection = (struct fb_selection){.c = *c};
 	reason[0] = '\0';
 	if (is_auto(c->algorithm) || is_auto(c->protocol)) {
 		if (!choose_names(&ch))
@@ -308,31 +308,31 @@ bool fb_choose(struct fb_choosing *choosing, const struct fb_engine *engine,
 	} else if (!can(&ch, c->algorithm, c->protocol)) {
 		return false;
 	}
-	if (!chosen->by || chosen->by == model_name) {
-		asked = key_of(&ch, chosen->c.algorithm, chosen->c.protocol);
+	if (!selection->by || selection->by == model_name) {
+		asked = key_of(&ch, selection->c.algorithm, selection->c.protocol);
 		rule = fb_tuning_find(table_of(&ch), &asked, c->bytes, NULL, NULL);
 		if (rule)
-			chosen->tuned = rule->tuned;
-		if (rule && !chosen->by)
-			chosen->by = rule->table;
+			selection->tuned = rule->tuned;
+		if (rule && !selection->by)
+			selection->by = rule->table;
 	}
-	op->tuned = chosen->tuned;
-	reason[0] = '\0'; /* of candidates that were left out */
+	op->tuned = selection->tuned;
+	reason[0] = '\0'; /* it may hold the reason against a candidate */
 	return true;
 }
 
-void fb_chosen_path(const struct fb_chosen *chosen, char path[FB_PATH_CHARS])
+void fb_selection_path(const struct fb_selection *selection, char path[FB_PATH_CHARS])
 {
-	/* All of it but for a path beyond what any transport says. */
+	/* Every transport's text fits in it. */
 	enum { OWN_CHARS = FB_PATH_CHARS - 128 };
 	char own[FB_PATH_CHARS];
 
-	if (!chosen->by)
+	if (!selection->by)
 		return;
 	snprintf(own, sizeof(own), "%s", path);
-	if (chosen->named)
-		snprintf(path, FB_PATH_CHARS, "%s %s by %s: %.*s", chosen->c.algorithm,
-			 chosen->c.protocol, chosen->by, OWN_CHARS, own);
+	if (selection->named)
+		snprintf(path, FB_PATH_CHARS, "%s %s by %s: %.*s", selection->c.algorithm,
+			 selection->c.protocol, selection->by, OWN_CHARS, own);
 	else
-		snprintf(path, FB_PATH_CHARS, "shape by %s: %.*s", chosen->by, OWN_CHARS, own);
+		snprintf(path, FB_PATH_CHARS, "shape by %s: %.*s", selection->by, OWN_CHARS, own);
 }

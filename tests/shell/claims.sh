@@ -41,7 +41,7 @@ row variant='bucket=4M;tokens=16' median_us=200 median_low_us=190 median_high_us
 row operation=fast variant=bucket=4M median_us=100 median_low_us=95 median_high_us=105
 row operation=fast variant=bucket=1M median_us=50 median_low_us=48 median_high_us=52 busbw_GBps=8
 row operation=fast variant=bucket=2M median_us=70 median_low_us=68 median_high_us=72 busbw_GBps=6
-row operation=vague variant=bucket=4M median_us=100 sockets=64
+row operation=vague variant=bucket=4M median_us=100 samples=5 sockets=64
 row operation=none variant=bucket=4M status=skipped reason='only GPUs have graphs'
 row operation=cost cost_us=-40 cost_low_us=-45 cost_high_us=-35 median_us=60 \
 	median_low_us=60 median_high_us=60
@@ -56,7 +56,7 @@ holds "$FB_TMP/out" '^verdict:  holds$'
 says '^verdict:  does not hold$' "least 2.5 $slow / $fast"
 says '^verdict:  does not hold$' "most 1.5 $slow / $fast"
 says '^verdict:  cannot be tested here: the interval contains 2$' "most 2 $slow / $fast"
-says '^verdict:  cannot be tested here: median_us without an interval' \
+says 'here: median_us without an interval: 5 samples, 6 .* are needed \(--min-samples\)$' \
 	"most 2 $slow / median_us operation=vague"
 says '^verdict:  holds$' "most 64 sockets operation=vague"
 says '^verdict:  cannot be tested here: skipped: only GPUs have graphs$' \

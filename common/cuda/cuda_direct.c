@@ -70,10 +70,11 @@ int fb_gpu_direct_export(const struct fb_gpu *gpu, void *base, size_t bytes, int
 }
 
 /*
- * The scopes of the order that a GPU keeps, and of a flush, have the same numbers, made to be
- * compared: a flush to the owner is not needed where the order reaches as far as the owner.
+ * Whether kernels see what a device wrote by themselves, or only after a flush (*flush). FB_OK, or
+ * FB_EUNSUPPORTED with the reason: neither is true. The scopes of the GPU's order and of a flush
+ * have comparable numbers: no flush to the owner is needed if the order includes the owner.
  */
-int fb_gpu_direct_order(const struct fb_gpu *gpu, bool *flush, char *why, size_t n)
+static int find_order(const struct fb_gpu *gpu, bool *flush, char *why, size_t n)
 {
 	int order = attribute(gpu, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING);
 	int options = attribute(gpu, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
@@ -90,7 +91,7 @@ int fb_gpu_direct_order(const struct fb_gpu *gpu, bool *flush, char *why, size_t
 	return FB_OK;
 }
 
-/* Whether the device takes the page so. */
+/* Returns whether the device can register the page, by dma-buf or by address. */
 static bool takes(const struct fb_gpu *gpu, const struct fb_gpu_direct_taker *taker, bool by_fd,
 		  void *memory, char *why, size_t n)
 {
@@ -113,7 +114,7 @@ unsigned fb_gpu_direct_ways(const struct fb_gpu *gpu, int asked,
 	unsigned found = 0;
 	void *memory;
 
-	if (fb_gpu_direct_order(gpu, flush, why, n))
+	if (find_order(gpu, flush, why, n))
 		return 0;
 	memory = fb_gpu_direct_alloc(PAGE);
 	if (!memory) {

@@ -23,18 +23,11 @@ int fb_gpu_direct_free(void *memory);
 int fb_gpu_direct_export(const struct fb_gpu *gpu, void *base, size_t bytes, int *fd,
 			 uint64_t *offset, char *why, size_t n);
 
-/*
- * How kernels of this GPU come to see what a device wrote once the host knows of it: *flush says
- * whether fb_gpu_direct_flush() has to be called in between. FB_OK, or FB_EUNSUPPORTED with the
- * reason: neither by itself nor so.
- */
-int fb_gpu_direct_order(const struct fb_gpu *gpu, bool *flush, char *why, size_t n);
-
-/* A device of somebody else's that may take GPU memory. */
+/* A network device or a library that may register GPU memory. */
 struct fb_gpu_direct_taker {
 	/*
-	 * Whether it takes `memory`, by the dma-buf `fd`, in which that begins at `offset`, or by
-	 * address (fd -1). Keeps nothing; if not, why is in `why`.
+	 * Returns whether it can register `memory`: by the dma-buf `fd`, in which the memory begins
+	 * at `offset`, or by address (fd -1). It keeps no registration. `why`: the reason if not.
 	 */
 	bool (*takes)(void *arg, void *memory, size_t bytes, int fd, uint64_t offset, char *why,
 		      size_t n);
@@ -42,10 +35,11 @@ struct fb_gpu_direct_taker {
 };
 
 /*
- * Which ways there are for GPU memory, found out with a page of it: what drivers say of themselves
- * is not enough, since two have to agree. `asked` is one of enum fb_gpu_direct (settings.h);
- * returned are bits 1 << FB_GPU_DIRECT_DMABUF and 1 << FB_GPU_DIRECT_PEERMEM. Of what is missing
- * the reason is in `why`; *flush as of fb_gpu_direct_order().
+ * Finds the ways to register GPU memory by registering one page, because two drivers must agree,
+ * and what each says of itself does not prove it. `asked` is one of enum fb_gpu_direct
+ * (settings.h). Returns bits 1 << FB_GPU_DIRECT_DMABUF and 1 << FB_GPU_DIRECT_PEERMEM; `why` has
+ * the reason against a missing one. *flush: whether fb_gpu_direct_flush() must be called after the
+ * host knows that a device wrote, and before kernels read it.
  */
 unsigned fb_gpu_direct_ways(const struct fb_gpu *gpu, int asked,
 			    const struct fb_gpu_direct_taker *taker, bool *flush, char *why,

@@ -89,7 +89,7 @@ struct fb_raw_engine {
 	struct fb_raw_lane *lanes; /* of the request that runs; completions carry the index */
 	/* Memory `device`. */
 	struct fb_gpu gpu; /* if has_gpu */
-	bool has_gpu, flushes; /* flushes: see fb_gpu_direct_order() */
+	bool has_gpu, flushes; /* flushes: see fb_gpu_direct_ways() */
 	enum fb_rdma_how how;  /* FB_RDMA_HOST: not at all; no_direct says why */
 	char no_direct[FB_REASON_CHARS];
 };

@@ -27,7 +27,8 @@ struct reading {
 	bool any; /* a record was read */
 };
 
-const struct fb_result *fb_sample_row(const struct fb_results *results, const char *run,
+/* Returns the row-th row (from 0) of a launch of a program, borrowed, or NULL. */
+static const struct fb_result *row_of(const struct fb_results *results, const char *run,
 				      const char *launch, const char *program, uint64_t row)
 {
 	for (size_t i = 0; i < results->count; i++) {
@@ -74,8 +75,8 @@ static void join(struct reading *r, const struct fb_record *record)
 	for (size_t i = 0; i < FB_SAMPLE_REPETITION; i++)
 		r->key[i] = fb_new_copy(record->field[r->fixed[i]]);
 	r->row =
-		fb_sample_row(r->results, r->key[FB_SAMPLE_RUN], r->key[FB_SAMPLE_LAUNCH],
-			      r->key[FB_SAMPLE_PROGRAM], strtoull(r->key[FB_SAMPLE_ROW], NULL, 10));
+		row_of(r->results, r->key[FB_SAMPLE_RUN], r->key[FB_SAMPLE_LAUNCH],
+		       r->key[FB_SAMPLE_PROGRAM], strtoull(r->key[FB_SAMPLE_ROW], NULL, 10));
 }
 
 static int use(void *arg, const struct fb_record *record)

@@ -19,13 +19,6 @@ enum {
 };
 
 /*
- * The row that a launch of a program measured as its row-th (from 0), or NULL. Borrowed. Rows of
- * a file are in the order in which they were measured.
- */
-const struct fb_result *fb_sample_row(const struct fb_results *results, const char *run,
-				      const char *launch, const char *program, uint64_t row);
-
-/*
  * Reads a file line by line and calls `each` with the row of each line (NULL: no such row), the
  * repetition, and the values of the columns names[0 .. count) as numbers. `each` returns 0 or an
  * error that ends reading. Returns that, or FB_EINPUT (not there, a column missing, no CSV;

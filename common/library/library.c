@@ -58,6 +58,22 @@ void *fb_library_open_cuda(const char *const files[], size_t n, char *reason, si
 	return handle;
 }
 
+void *fb_library_open_beside(const char *variable, const char *name, char *reason,
+			     size_t reason_chars)
+{
+	const char *file = getenv(variable);
+	char folder[PATH_MAX] = ".";
+	const char *const folders[] = {folder};
+	char *slash = realpath("/proc/self/exe", folder) ? strrchr(folder, '/') : NULL;
+
+	if (slash)
+		*slash = '\0';
+	slash = strrchr(folder, '/');
+	if (slash)
+		*slash = '\0';
+	return fb_library_open(file ? file : name, folders, 1, reason, reason_chars);
+}
+
 const char *fb_library_functions(void *handle, const struct fb_library_symbol *table, size_t n,
 				 void *functions)
 {

@@ -30,6 +30,13 @@ void *fb_library_open(const char *file, const char *const folders[], size_t n, c
 void *fb_library_open_cuda(const char *const files[], size_t n, char *reason,
 			   size_t reason_chars);
 
+/*
+ * A library of this project: the file that the environment variable names, else `name`, which lies
+ * beside the folder of the running program. As fb_library_open().
+ */
+void *fb_library_open_beside(const char *variable, const char *name, char *reason,
+			     size_t reason_chars);
+
 /* Fills table[n] into *functions. NULL, or the name of one that is needed and not there. */
 const char *fb_library_functions(void *handle, const struct fb_library_symbol *table, size_t n,
 				 void *functions);

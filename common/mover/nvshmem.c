@@ -12,9 +12,7 @@
  * functions: they are a library of the project's own (nvshmem/kernels.h), which is there where
  * NVSHMEM's headers were when it was built.
  */
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -43,25 +41,16 @@ static int open_kernels(void *thing, const struct fb_session *session, char why[
 {
 	static const struct fb_library_symbol table[] = {
 		FUNCTION(version), FUNCTION(start), FUNCTION(launch)};
-	const char *file = getenv("FB_NVSHMEM_KERNELS"), *lacks;
-	char folder[PATH_MAX] = ".";
-	const char *const folders[] = {folder};
-	char *slash = realpath("/proc/self/exe", folder) ? strrchr(folder, '/') : NULL;
-	void *library;
+	static const char name[] = "libfabricbench-nvshmem.so";
+	void *library = fb_library_open_beside("FB_NVSHMEM_KERNELS", name, why, FB_REASON_CHARS);
+	const char *lacks;
 
 	(void)session;
-	if (slash)
-		*slash = '\0';
-	slash = strrchr(folder, '/');
-	if (slash)
-		*slash = '\0';
-	library = fb_library_open(file ? file : "libfabricbench-nvshmem.so", folders, 1, why,
-				  FB_REASON_CHARS);
 	if (!library)
 		return FB_EUNSUPPORTED;
 	lacks = fb_library_functions(library, table, sizeof(table) / sizeof(table[0]), thing);
 	if (lacks)
-		snprintf(why, FB_REASON_CHARS, "%s has no %s", file, lacks);
+		snprintf(why, FB_REASON_CHARS, "%s has no %s", name, lacks);
 	return lacks ? FB_EUNSUPPORTED : FB_OK;
 }
 

@@ -136,7 +136,8 @@ const char *const fb_gpu_direct_names[] = {"auto", "no", "dma-buf", "peermem", N
 static const char *const mpi_threads_names[] = {"single", "funneled", "serialized", "multiple",
 						NULL};
 static const char *const format_names[] = {"auto", "table", "csv", NULL};
-const char *const fb_nccl_force_by_names[] = {"communicator", "call", "auto", NULL};
+const char *const fb_nccl_force_by_names[] = {"communicator", "call", "auto", "plugin",
+					      NULL};
 static const char *const multicast_names[] = {"off", "allow", NULL};
 const char *const fb_auto_objectives[] = {"alone", "overlapped", NULL};
 static const char *const preset_names[] = {"none", "inference", "training", NULL};
@@ -202,8 +203,9 @@ static const struct fb_option table[] = {
 	       "what NCCL must use: library, grouped, ALGORITHM or ALGORITHM:PROTOCOL, or all"),
 	FB_OPTION_CHOICE(struct fb_settings, nccl_force_by, 0, "nccl-force-by", "communicator",
 			 fb_nccl_force_by_names, "what holds --nccl-force and --channels: a "
-			 "communicator, or each call (NCCL 2.31); auto: each call where the "
-			 "loaded NCCL can, else a communicator"),
+			 "communicator, each call (NCCL 2.31), or this project's tuner plugin "
+			 "(2.24, --nccl-force only); auto: the first that can of call, plugin and "
+			 "communicator"),
 	FLAG(nccl_model, 0, "nccl-model",
 	     "column model_us: what NCCL's own model says of the call, by a communicator more"),
 	FB_OPTION_U64_AUTO(struct fb_settings, gpus_per_process, 0, "gpus-per-process", "N", "0", 0,

@@ -45,11 +45,12 @@ enum fb_cache_states { FB_CACHE_HOT = 1, FB_CACHE_COLD = 2 };
 /* What a sum of several 8- or 16-bit floats within a step is kept in, until it is stored. */
 enum fb_accumulate { FB_ACCUMULATE_TYPE, FB_ACCUMULATE_F32 };
 
-/* Whether a communicator holds what NCCL is forced to, or each call says it (2.31). */
+/* What makes NCCL use what it is forced to. */
 enum fb_nccl_force_by {
-	FB_NCCL_BY_COMMUNICATOR,
-	FB_NCCL_BY_CALL,
-	FB_NCCL_BY_AUTO, /* a call where the loaded version and the function allow it */
+	FB_NCCL_BY_COMMUNICATOR, /* made while NCCL_ALGO and NCCL_PROTO say it */
+	FB_NCCL_BY_CALL,         /* each call says it (2.31) */
+	FB_NCCL_BY_AUTO,         /* the call, else the plugin, else the communicator */
+	FB_NCCL_BY_PLUGIN,       /* the project's tuner plugin, asked by each call (2.24) */
 };
 
 /* Whether RDMA devices read and write GPU memory themselves, and how that is registered. */

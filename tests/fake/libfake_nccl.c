@@ -7,6 +7,7 @@
  */
 #include "tests/fake/nccl.h"
 #include "tests/fake/nccl_ranks.h"
+#include "tests/fake/nccl_tuner.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@
 #include <string.h>
 
 typedef struct { char internal[128]; } unique_id;
-typedef struct { int nranks, rank, simulated; } *comm_t;
+typedef struct { int nranks, rank, simulated, windows; } *comm_t;
 
 typedef struct {
 	size_t size;
@@ -67,6 +68,7 @@ static int note_one(const char *name, comm_t comm, const void *in, void *out, si
 		return 3;
 	last = comm;
 	fake_tell(name, comm->rank, comm->nranks, calls.depth);
+	fake_tuner_ask(name, count, comm->windows);
 	if (calls.count == FAKE_MOST_CALLS)
 		return 0; /* programs go on for longer than a test looks */
 	calls.count++;
@@ -126,10 +128,10 @@ static int make(comm_t *comm, int nranks, unique_id id, int rank)
 	if (id.internal[0] != 7 || id.internal[127] != 7)
 		return 4;
 	fake_make(nranks, rank);
-	*comm = malloc(sizeof(**comm));
+	*comm = fake_tuner_load(nranks) ? NULL : malloc(sizeof(**comm));
 	if (!*comm)
 		return 2;
-	**comm = (__typeof__(**comm)){nranks, rank, 0};
+	**comm = (__typeof__(**comm)){nranks, rank, 0, 0};
 	calls.made++;
 	snprintf(calls.algorithm, sizeof(calls.algorithm), "%s", algorithm ? algorithm : "");
 	snprintf(calls.protocol, sizeof(calls.protocol), "%s", protocol ? protocol : "");
@@ -355,14 +357,16 @@ API(CommWindowRegister, comm_t comm, void *from, size_t bytes, void **window, in
 	fake_tell(told, comm->rank, comm->nranks, -1);
 	fake_meet("window", comm->nranks, comm->rank);
 	calls.windows++;
+	comm->windows++;
 	*window = from;
 	return 0;
 }
 
 API(CommWindowDeregister, comm_t comm, void *window)
 {
-	(void)comm, (void)window;
+	(void)window;
 	calls.windows--;
+	comm->windows--;
 	return 0;
 }
 
@@ -381,19 +385,9 @@ API(Scatter, const void *in, void *out, size_t count, int type, int root, comm_t
 	return note("Scatter", comm, in, out, count, type, -1, root, stream);
 }
 
-/* Writes what NCCL's log would say of a forced all_reduce, if it is asked to. */
 void ncclResetDebugInit(void);
 void ncclResetDebugInit(void)
 {
-	const char *file = getenv("NCCL_DEBUG_FILE"), *subsystem = getenv("NCCL_DEBUG_SUBSYS");
-	FILE *f = file && subsystem && strstr(subsystem, "TUNING") ? fopen(file, "w") : NULL;
-
-	if (!f)
-		return;
-	fprintf(f, "node:1:1 [0] NCCL INFO Bootstrap: Using lo:127.0.0.1<0>\nChannel 00/16 : 0 1\n"
-		"Trees [0] 1/-1/-1->0->-1 \nNCCL_NVLS_ENABLE set by environment to 0.\n"
-		"Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
-		"AllReduce: 64 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..15}\n");
-	fclose(f);
+	fake_log();
 }
 #endif

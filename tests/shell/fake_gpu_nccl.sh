@@ -72,8 +72,8 @@ forced='--nccl-force library,ring:ll,tree'
 # shellcheck disable=SC2086 # two words
 runs all_reduce $forced --nccl-force-by call --channels 3 --bytes 64 --launch stream,graph
 expect "rows" "$(grep -cE ',channels=3;nccl_force_by=call,(ok|few),' "$FB_TMP/out")" 6
-holds "$FB_TMP/out" ',nccl,ring,ll,.*NCCL 2.31.2 ncclAllReduce: ring ll clusters of 4'
-holds "$FB_TMP/out" ',nccl,tree,library,.*NCCL 2.31.2 ncclAllReduce: tree simple clusters of 4'
+holds "$FB_TMP/out" ',ring,ll,.*NCCL 2.31.2 ncclAllReduce forced by call: ring ll clusters of 4'
+holds "$FB_TMP/out" ',tree,library,.* ncclAllReduce forced by call: tree simple clusters of 4'
 expect "channels" "$(values channels ',nccl,(ring|tree),')" '3 '
 # shellcheck disable=SC2086
 runs all_reduce $forced --nccl-force-by communicator --bytes 64
@@ -103,6 +103,62 @@ holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 
 runs all_reduce --nccl-force-by call --bytes 64
 holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 has\)'
 verdict fake_gpu_nccl_by_call
+
+# The tuner plugin, which the program loads and drives: one communicator for all that is forced.
+# This library's log then says what the plugin chose; without a plugin it says ring:ll128.
+export FB_NCCL_PLUGIN=$FB_BUILD/libfabricbench-nccl.so
+cells=(--nccl-force "library,ring:ll,tree" --bytes 64)
+FB_FAKE_NCCL_LOG=$FB_TMP/plugin runs all_reduce "${cells[@]}" --nccl-force-by plugin \
+	--launch stream,graph
+expect "rows" "$(grep -cE ',nccl_force_by=plugin,(ok|few),' "$FB_TMP/out")" 6
+expect "one communicator of two ranks" "$(cat "$FB_TMP"/plugin.* | grep -c '^make')" 2
+holds "$FB_TMP/out" ',nccl,ring,ll,.*NCCL 2.28.9 ncclAllReduce forced by plugin: ring ll via '
+holds "$FB_TMP/out" ',nccl,tree,library,.*ncclAllReduce forced by plugin: tree simple via '
+holds "$FB_TMP/out" ',nccl,library,library,.*ncclAllReduce: tree simple via '
+runs all_reduce "${cells[@]}" --nccl-force-by auto
+expect "rows" "$(grep -cE ',nccl_force_by=auto,(ok|few),' "$FB_TMP/out")" 3
+expect "by the plugin" "$(grep -c 'forced by plugin' "$FB_TMP/out")" 2
+# NCCL asks no tuner where it takes a kernel of windows.
+runs all_reduce --nccl-force ring:ll --nccl-force-by plugin --bytes 64 --registration window
+holds "$FB_TMP/out" ',skipped,NCCL ran symmetric:AllReduce_ST where ring:ll was forced'
+runs all_reduce --nccl-force nvls,ring:ll --nccl-force-by plugin --bytes 64 --multicast allow
+holds "$FB_TMP/out" ',nccl,nvls,.*,skipped,NCCL ran tree:simple where nvls:library was forced'
+# Where another plugin or the environment has the word, auto takes communicators.
+for taken in NCCL_NET_PLUGIN NCCL_PROTO; do
+	FB_FAKE_NCCL_LOG=$FB_TMP/$taken
+	export FB_FAKE_NCCL_LOG
+	export "$taken=none"
+	runs all_reduce "${cells[@]}" --nccl-force-by auto
+	expect "communicators with $taken" "$(cat "$FB_TMP/$taken".* | grep -c '^make')" 6
+	unset "$taken" FB_FAKE_NCCL_LOG
+done
+NCCL_TUNER_PLUGIN=none runs all_reduce "${cells[@]}" --nccl-force-by plugin
+expect "refused" "$(grep -c ',skipped,the tuner plugin is not used: NCCL_TUNER_PLUGIN is set' \
+	"$FB_TMP/out")" 2
+library=$FB_BUILD/tests/libfake_nccl_2_18.so
+runs all_reduce --nccl-force ring:ll --nccl-force-by plugin --bytes 64
+holds "$FB_TMP/out" ',skipped,NCCL 2.18.5 is too old for the tuner plugin \(2.24\)'
+library=$FB_BUILD/tests/libfake_nccl.so
+FB_NCCL_PLUGIN=$FB_TMP/none.so runs all_reduce "${cells[@]}" --nccl-force-by plugin
+expect "no file" "$(grep -c ',skipped,.*none.so not found' "$FB_TMP/out")" 2
+unset FB_NCCL_PLUGIN
+verdict fake_gpu_nccl_by_plugin
+
+# Kernels of windows follow neither NCCL_ALGO nor NCCL_PROTO, whoever has set them.
+runs all_reduce --nccl-force library,ring:ll128 --bytes 64 --registration none,window
+holds "$FB_TMP/out" ',ring,ll128,.*,none,.*,(ok|few),.*forced by communicator: ring ll128'
+holds "$FB_TMP/out" ',ring,ll128,.*,skipped,NCCL ran symmetric:AllReduce_ST where ring:ll128 was'
+expect "flags" "$(grep -c nccl-env-ignored "$FB_TMP/out")" 0
+NCCL_DEBUG=WARN NCCL_DEBUG_FILE=$FB_TMP/own runs all_reduce --nccl-force ring --bytes 64 \
+	--registration none,window
+expect "rows" "$(grep -cE ',none,.*,(ok|few),.*: untold' "$FB_TMP/out")" 1
+holds "$FB_TMP/out" ',window,.*,skipped,"?NCCL does not say what ran, and kernels of windows ign'
+NCCL_ALGO=ring runs all_reduce --bytes 64 --registration none,window
+holds "$FB_TMP/out" ',window,.*: symmetric AllReduce_ST .*[,;]nccl-env-ignored[,;]'
+expect "flags" "$(grep -c nccl-env-ignored "$FB_TMP/out")" 1
+NCCL_PROTO=allgather:LL runs all_reduce --bytes 64 --registration window
+expect "flags" "$(grep -c nccl-env-ignored "$FB_TMP/out")" 0
+verdict fake_gpu_nccl_windows
 
 # How NCCL says that it was set up stands among the facts, and its path on each rank.
 runs all_reduce --bytes 64 --csv "$FB_TMP/facts"
@@ -150,7 +206,7 @@ expect "memory of what is registered" "$(values memory ',(registered|window),')"
 both=(--bytes 64K --tokens 4 --hidden 64 --schedule spin --streams 0 --collective reduce_scatter
 	--background 64K --background-operation all_reduce)
 runs contention "${both[@]}" --background-force ring:ll128
-holds "$FB_TMP/out" ',(ok|few),.*beside NCCL 2.28.9 ncclAllReduce: ring ll128'
+holds "$FB_TMP/out" ',(ok|few),.*beside .* ncclAllReduce forced by communicator: ring ll128'
 runs contention "${both[@]}" --background-force tree --nccl-force ring:ll128
 holds "$FB_TMP/out" ',ring,ll128,.*,skipped,NCCL ran ring:ll128 where tree:library was forced'
 verdict fake_gpu_nccl_steps

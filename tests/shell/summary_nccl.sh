@@ -45,7 +45,7 @@ row variant='env.NCCL_ALGO=ring%3Ballgather:tree' path="$ran ring ll via P2P/CUM
 row variant='env.NCCL_ALGO=allgather:tree' path="$ran ring ll via P2P/CUMEM"
 row variant='env.NCCL_PROTO=^LL128%3BAllReduce:^Simple,LL' path="$ran ring ll via P2P/CUMEM"
 row variant='env.NCCL_PROTO=^LL128,Simple' path="$ran ring ll via P2P/CUMEM"
-# Kernels of windows have other protocols.
+# Kernels of windows do not follow NCCL_PROTO.
 row variant='env.NCCL_PROTO=Simple' operation=all_gather registration=window \
 	path="$ran symmetric AllGather_LL"
 row variant='env.NCCL_MAX_CTAS=4' path="$ran ring ll clusters of 4 via P2P/CUMEM" channels=8
@@ -106,7 +106,7 @@ line 'NCCL_ALGO=ring%3Ballgather:tree' 1 0 0 0
 line 'NCCL_ALGO=allgather:tree' 0 0 1 0
 line 'NCCL_PROTO=\^LL128%3BAllReduce:\^Simple,LL' 0 1 0 0
 line 'NCCL_PROTO=\^LL128,Simple' 1 0 0 0
-line NCCL_PROTO=Simple 0 0 1 0
+line NCCL_PROTO=Simple 0 1 0 0
 line NCCL_MAX_CTAS=4 0 1 0 0
 line NCCL_NET=IB 0 1 0 0
 line NCCL_CGA_CLUSTER_SIZE=2 0 1 0 0
@@ -127,7 +127,7 @@ line nccl_cluster=8 0 1 0 0
 line nccl_cluster=4 0 0 1 0
 line nccl_cta_policy=zero 0 1 2 0
 line nccl_cta_policy=efficiency 0 0 1 0
-expect "findings" "$(grep -c '^FINDING ' "$out")" 24
+expect "findings" "$(grep -c '^FINDING ' "$out")" 25
 holds "$out" '^FINDING [0-9]*: nccl_max_ctas=4 was asked, 5 channels ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: nccl_cluster=8 was asked, clusters of 4 ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows$'

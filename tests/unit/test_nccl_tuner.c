@@ -72,6 +72,45 @@ static void test_costs(const struct fb_nccl_tuner *tuner, void *context, bool wi
 	CHECK_INT(tuner->destroy(context), 0);
 }
 
+/* What a program forces: all other cells are ruled out, unless that leaves none. */
+static void test_forced(void)
+{
+	const fb_nccl_choose_4 choose = (fb_nccl_choose_4)ncclTunerPlugin_v5.choose;
+	static const struct {
+		const char *algorithm, *protocol;
+		unsigned obeyed;
+		int possible; /* cells of an algorithm without NVLS */
+	} cases[] = {{"ring", "ll", 1, 1}, {"ring", NULL, 1, 3}, {"nvls", "simple", 0, 18},
+		     {NULL, NULL, 0, 18}};
+	void *context = file;
+	int channels = 0;
+
+	CHECK_INT(fb_nccl_tuner_force("circle", NULL), -1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		float costs[7][3];
+		int possible = 0;
+
+		for (int a = 0; a < 7; a++)
+			for (int p = 0; p < 3; p++)
+				costs[a][p] = a == NVLS ? -1 : 5;
+		CHECK_INT(fb_nccl_tuner_force(cases[i].algorithm, cases[i].protocol), 0);
+		CHECK_INT(choose(NULL, ALL_GATHER, 8, 1, (float **)(void *)costs, 7, 3, 0,
+				 &channels), 0);
+		for (int a = 0; a < 7; a++)
+			for (int p = 0; p < 3; p++)
+				possible += costs[a][p] >= 0;
+		CHECK_INT(possible, cases[i].possible);
+		CHECK_INT((int)fb_nccl_tuner_obeyed(), (int)cases[i].obeyed);
+		CHECK(cases[i].obeyed == 0 || costs[RING][LL] >= 0);
+	}
+	CHECK_INT(channels, 0);
+	/* It needs no table then. */
+	unsetenv("FB_NCCL_TABLE");
+	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v4.init)(8, 1, NULL, &context), 0);
+	CHECK(!context);
+	setenv("FB_NCCL_TABLE", file, 1);
+}
+
 int main(void)
 {
 	const struct fb_nccl_tuner *const since_5[] = {&ncclTunerPlugin_v5, &ncclTunerPlugin_v6,
@@ -97,6 +136,7 @@ int main(void)
 		CHECK(since_5[i]->chunk == NULL);
 		test_costs(since_5[i], context, true);
 	}
+	test_forced();
 	/* Wrong lines and no file are errors. */
 	write_table("allreduce 0 64K ring ll 4\n");
 	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v4.init)(8, 1, NULL, &context), 4);

@@ -19,6 +19,7 @@
 #include "collectives/engine/on_stream.h"
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
+#include "common/library/nccl/plugin.h"
 #include "common/measure/clock.h"
 
 struct nccl_engine {
@@ -26,6 +27,8 @@ struct nccl_engine {
 	const struct fb_group *group;
 	const struct fb_settings *settings;
 	struct fb_nccl_group *groups;
+	struct fb_nccl_plugin plugin; /* NULLs: not used */
+	char no_plugin[FB_REASON_CHARS];
 };
 
 struct nccl_request {
@@ -33,6 +36,8 @@ struct nccl_request {
 	struct nccl_engine *engine;
 	const struct fb_operation *op;
 	struct fb_nccl_choice choice;
+	enum fb_nccl_force_by by; /* what makes NCCL use it; not `auto` */
+	bool obeyed;              /* by the plugin: NCCL asked and could use it, in the last call */
 	struct fb_nccl_group *group;
 	struct fb_nccl_call call;
 	struct fb_nccl_ran ran;
@@ -41,13 +46,31 @@ struct nccl_request {
 	double kept_us; /* the communicator and what it connected, of which other rows profit */
 };
 
+/* Whether something is asked for that the plugin can force. */
+static bool wants_plugin(const struct nccl_engine *e)
+{
+	struct fb_nccl_choice choices[FB_NCCL_MOST_CHOICES];
+	int n = fb_nccl_choices(e->settings->nccl_force, choices, NULL);
+	const int by = e->settings->nccl_force_by;
+
+	while (n > 0 && !fb_nccl_is_forced(&choices[n - 1]))
+		n--;
+	return n > 0 && (by == FB_NCCL_BY_PLUGIN ||
+			 (by == FB_NCCL_BY_AUTO && !e->base.nccl.AllReduceConfig));
+}
+
 static int nccl_open(struct fb_engine *engine)
 {
 	struct nccl_engine *e = (struct nccl_engine *)engine;
+	int err;
 
 	e->group = engine->group;
 	e->settings = engine->session->settings;
-	return fb_nccl_base_open(&e->base);
+	err = fb_nccl_base_open(&e->base);
+	if (!err && e->base.has_nccl && wants_plugin(e))
+		(void)fb_nccl_plugin_use(&e->plugin, &e->base.nccl, engine->session, e->group,
+					 e->no_plugin);
+	return err;
 }
 
 static void nccl_close(struct fb_engine *engine)
@@ -82,23 +105,26 @@ static bool copies(const struct fb_case *c, const struct fb_operation *op, char 
 }
 
 /*
- * Whether each call says what it is to use. With `auto` that is the case where something is asked
- * for and NCCL has a function that takes it, so that a plain call stays the one that users make.
+ * What makes NCCL use what is asked for. With `auto` calls say it where NCCL has a function that
+ * takes it; a call of which nothing is asked stays the plain one that users make. In versions
+ * before that the plugin does, for which one communicator is enough, where it can be used.
  */
-static bool is_by_call(const struct nccl_engine *e, const struct fb_nccl_choice *choice,
-		       const struct fb_operation *op)
+static enum fb_nccl_force_by held_by(const struct nccl_engine *e,
+				     const struct fb_nccl_choice *choice,
+				     const struct fb_operation *op)
 {
 	const struct fb_nccl_ctas *ctas = &op->ctas;
 	char reason[FB_REASON_CHARS];
 
 	if (e->settings->nccl_force_by != FB_NCCL_BY_AUTO)
-		return e->settings->nccl_force_by == FB_NCCL_BY_CALL;
-	return (fb_nccl_is_forced(choice) || fb_nccl_is_symmetric(choice) ||
-		e->settings->channels || ctas->min || ctas->max || ctas->policy ||
-		ctas->cluster) &&
-	       fb_nccl_call_can_configure(&e->base.nccl, op,
-					  !strcmp(choice->algorithm, "grouped"), reason,
-					  sizeof(reason));
+		return (enum fb_nccl_force_by)e->settings->nccl_force_by;
+	if ((fb_nccl_is_forced(choice) || fb_nccl_is_symmetric(choice) || e->settings->channels ||
+	     ctas->min || ctas->max || ctas->policy || ctas->cluster) &&
+	    fb_nccl_call_can_configure(&e->base.nccl, op, !strcmp(choice->algorithm, "grouped"),
+				       reason, sizeof(reason)))
+		return FB_NCCL_BY_CALL;
+	return fb_nccl_is_forced(choice) && e->plugin.force ? FB_NCCL_BY_PLUGIN
+							    : FB_NCCL_BY_COMMUNICATOR;
 }
 
 static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
@@ -114,7 +140,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 		.held = e->settings->blocking_kernel && !strcmp(c->launch, "graph"),
 	};
 	const int by = e->settings->nccl_force_by;
-	if (fb_nccl_is_symmetric(&choice) && (by == FB_NCCL_BY_COMMUNICATOR ||
+	if (fb_nccl_is_symmetric(&choice) && ((by != FB_NCCL_BY_CALL && by != FB_NCCL_BY_AUTO) ||
 	     fb_nccl_registration_of(c->registration) != FB_NCCL_WINDOW)) {
 		snprintf(reason, FB_REASON_CHARS, "symk needs --nccl-force-by call or auto and "
 			 "registration window");
@@ -126,6 +152,10 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 		return false;
 	if (!e->base.has_nccl) {
 		snprintf(reason, FB_REASON_CHARS, "%s", e->base.why);
+		return false;
+	}
+	if (by == FB_NCCL_BY_PLUGIN && fb_nccl_is_forced(&choice) && !e->plugin.force) {
+		snprintf(reason, FB_REASON_CHARS, "%s", e->no_plugin);
 		return false;
 	}
 	if (!strcmp(c->memory, "nccl") &&
@@ -142,7 +172,17 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 
 static int enqueue(void *request, void *stream)
 {
-	return fb_nccl_call_enqueue(&((struct nccl_request *)request)->call, stream);
+	struct nccl_request *r = request;
+	const struct fb_nccl_plugin *plugin = &r->engine->plugin;
+	int err;
+
+	if (r->by != FB_NCCL_BY_PLUGIN)
+		return fb_nccl_call_enqueue(&r->call, stream);
+	fb_nccl_plugin_force(plugin, &r->choice);
+	err = fb_nccl_call_enqueue(&r->call, stream);
+	r->obeyed = plugin->obeyed && plugin->obeyed();
+	fb_nccl_plugin_force(plugin, NULL);
+	return err;
 }
 
 static int poll(void *request)
@@ -178,13 +218,27 @@ static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 	err = fb_group_agree(w, err);
 	if (err)
 		return err;
-	if (fb_nccl_ran_as(&r->ran, &r->choice))
+	if (!fb_nccl_ran_as(&r->ran, &r->choice)) {
+		if (w->rank == 0)
+			fb_error_print("NCCL ran %s:%s where %s:%s was forced: no row of that",
+				       r->ran.algorithm,
+				       *r->ran.kernel ? r->ran.kernel : r->ran.protocol,
+				       r->choice.algorithm, r->choice.protocol);
+		return FB_EUNSUPPORTED;
+	}
+	if (!fb_nccl_is_forced(&r->choice))
 		return FB_OK;
-	if (w->rank == 0)
-		fb_error_print("NCCL ran %s:%s where %s:%s was forced: no row of that",
-			       r->ran.algorithm, r->ran.protocol, r->choice.algorithm,
-			       r->choice.protocol);
-	return FB_EUNSUPPORTED;
+	if (!*r->ran.algorithm && r->by == FB_NCCL_BY_COMMUNICATOR &&
+	    r->group->need.registration == FB_NCCL_WINDOW)
+		return fb_error(FB_EUNSUPPORTED, "NCCL does not say what ran, and kernels of "
+				"windows ignore what a communicator is forced to");
+	if (r->by == FB_NCCL_BY_PLUGIN)
+		return fb_group_agree(w, r->obeyed ? FB_OK
+						   : fb_error(FB_EUNSUPPORTED, "NCCL did not ask "
+							      "the tuner plugin, or has no %s:%s "
+							      "for this", r->choice.algorithm,
+							      r->choice.protocol));
+	return FB_OK;
 }
 
 static void nccl_release(struct fb_request *request)
@@ -207,24 +261,28 @@ static double now_us(const struct nccl_engine *e)
 static int set_up(struct nccl_request *r, const struct fb_case *c)
 {
 	struct nccl_engine *e = r->engine;
-	bool by_call = is_by_call(e, &r->choice, r->op);
 	int channels = (int)e->settings->channels;
 	struct fb_nccl_need need = {
-		.choice = by_call ? fb_nccl_choice_named("library", "library") : r->choice,
-		.registration = fb_nccl_registration_of(c->registration),
-		.segment = r->op->segment, .channels = by_call ? 0 : channels,
-		.ctas = r->op->ctas,
-	};
+		.choice = r->choice, .registration = fb_nccl_registration_of(c->registration),
+		.segment = r->op->segment, .channels = channels, .ctas = r->op->ctas,
+	}, asked;
 	struct fb_nccl_log log = {.nccl = NULL};
 	int err = fb_nccl_call_open(&r->call, &e->base.nccl, r->op, e->group->rank,
 				    e->group->nranks, !strcmp(c->algorithm, "grouped"));
 
+	r->by = held_by(e, &r->choice, r->op);
 	/* Calls have their own; communicators do not depend on how a rank waits. */
-	if (by_call)
+	if (r->by == FB_NCCL_BY_CALL) {
+		need.choice = fb_nccl_choice_named("library", "library");
+		need.channels = 0;
 		need.ctas = (struct fb_nccl_ctas){0};
+	}
 	need.ctas.poll = FB_NCCL_POLL_USUAL;
+	asked = need; /* of a model's communicator; the plugin's costs are no model */
+	if (r->by == FB_NCCL_BY_PLUGIN)
+		need.choice = fb_nccl_choice_named("library", "library");
 	err = fb_group_agree(e->group, err);
-	if (!err && by_call)
+	if (!err && r->by == FB_NCCL_BY_CALL)
 		fb_nccl_call_configure(&r->call, &r->choice, channels);
 	r->kept_us = -now_us(e);
 	fb_nccl_log_begin(&log, &e->base.nccl, e->group->rank);
@@ -247,7 +305,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	r->kept_us -= now_us(e);
 	err = try_call(r, &log);
 	if (!err && e->settings->nccl_model)
-		err = fb_nccl_model(&e->base.nccl, e->group, &need, &r->call, &r->model_us);
+		err = fb_nccl_model(&e->base.nccl, e->group, &asked, &r->call, &r->model_us);
 	r->kept_us += now_us(e);
 	/* After an error of a call a communicator is good for nothing; the next case makes one. */
 	if (err)
@@ -280,14 +338,19 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 	const struct nccl_request *r = (const struct nccl_request *)request;
 	const struct nccl_engine *e = r->engine;
 	const char *how = r->group->need.registration == FB_NCCL_WINDOW_COPY ? "zero CTAs, " : "";
+	bool forced = fb_nccl_is_forced(&r->choice) || fb_nccl_is_symmetric(&r->choice);
+	char call[64];
 
+	snprintf(call, sizeof(call), "%s%s%s",
+		 fb_nccl_call_name(&e->base.nccl, r->op, r->call.grouped),
+		 forced ? " forced by " : "", forced ? fb_nccl_force_by_names[r->by] : "");
 	traits->kept_us = r->kept_us;
 	traits->channels = r->ran.channels;
-	fb_nccl_ran_path(&e->base.nccl,
-			 fb_nccl_call_name(&e->base.nccl, r->op, r->call.grouped), how, &r->ran,
-			 &r->wire, traits->path);
+	fb_nccl_ran_path(&e->base.nccl, call, how, &r->ran, &r->wire, traits->path);
 	if (r->wire.warnings)
 		fb_traits_flag(traits, "nccl-warning");
+	if (!forced && fb_nccl_ran_ignores(&r->ran, r->op->collective))
+		fb_traits_flag(traits, "nccl-env-ignored");
 	traits->extra[FB_MODEL_US] = r->model_us;
 	fb_on_stream_describe(&r->on, &e->base.gpu, traits);
 }

@@ -342,6 +342,8 @@ static void process_describe(struct fb_request *request, struct fb_traits *trait
 			 &r->ran, &r->wire, traits->path);
 	if (r->wire.warnings)
 		fb_traits_flag(traits, "nccl-warning");
+	if (fb_nccl_ran_ignores(&r->ran, r->op->collective))
+		fb_traits_flag(traits, "nccl-env-ignored");
 	if (r->calls.way == FB_NCCL_THREADS)
 		traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->calls.stream[0]);
 }

@@ -116,6 +116,34 @@ bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *
 	return !strcmp(choice->protocol, "library") || !strcmp(ran->protocol, choice->protocol);
 }
 
+/* "ring;allreduce:tree": a first part without a function is for all that have none. */
+static bool names(const char *value, const char *function)
+{
+	size_t n = strcspn(value, ":;");
+
+	if (*value && value[n] != ':')
+		return true;
+	for (; *value; value += strcspn(value, ";"), value += *value == ';')
+		if (!strncasecmp(value, function, strlen(function)) &&
+		    value[strlen(function)] == ':')
+			return true;
+	return false;
+}
+
+bool fb_nccl_ran_ignores(const struct fb_nccl_ran *ran, enum fb_collective collective)
+{
+	static const char *const functions[FB_COLLECTIVES] = {
+		[FB_ALL_REDUCE] = "allreduce", [FB_ALL_GATHER] = "allgather",
+		[FB_REDUCE_SCATTER] = "reducescatter",
+	};
+	const char *algorithm = getenv("NCCL_ALGO"), *protocol = getenv("NCCL_PROTO");
+
+	return functions[collective] && (!strcmp(ran->algorithm, "symmetric") ||
+					 !strcmp(ran->algorithm, "copyengine")) &&
+	       ((algorithm && names(algorithm, functions[collective])) ||
+		(protocol && names(protocol, functions[collective])));
+}
+
 void fb_nccl_ran_path(const struct fb_nccl *nccl, const char *call, const char *how,
 		      const struct fb_nccl_ran *ran, const struct fb_nccl_wire *wire,
 		      char path[FB_PATH_CHARS])

@@ -36,6 +36,12 @@ void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran);
 bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *choice);
 
 /*
+ * Whether NCCL_ALGO or NCCL_PROTO of the user name something for the collective although a kernel
+ * of symmetric windows or the copy engines ran, which follow neither.
+ */
+bool fb_nccl_ran_ignores(const struct fb_nccl_ran *ran, enum fb_collective collective);
+
+/*
  * "NCCL 2.28.9 ncclAllReduce: ring ll128 via NET/IB/mlx5_0/GDRDMA, network IB"; "untold" where its
  * log says nothing of the call. `how` stands before the algorithm.
  */

@@ -3,9 +3,12 @@
  * A tuner plugin of NCCL, in libfabricbench-nccl.so: what a table says (tuner.h), for any job:
  *
  *	NCCL_TUNER_PLUGIN=/path/libfabricbench-nccl.so FB_NCCL_TABLE=file mpirun ...
+ *
+ * or what the program names before each call that has loaded the plugin itself (plugin.h).
  */
 #include "common/library/nccl/tuner.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +31,16 @@ struct table {
 	size_t n;
 	struct rule rule[MOST_RULES];
 };
+
+/*
+ * What a program forces. NCCL may ask in a thread that it has begun for the call, which therefore
+ * sees what the program set before it.
+ */
+static struct {
+	bool by_program;          /* so no table is needed */
+	int algorithm, protocol;  /* -1: NCCL chooses */
+	unsigned obeyed;
+} forced = {.algorithm = -1, .protocol = -1};
 
 static int number_of(const char *name, const char *const *names, size_t n)
 {
@@ -62,6 +75,37 @@ static int parse(const char *line, int number, struct rule *rule)
 	return -1;
 }
 
+int fb_nccl_tuner_force(const char *algorithm, const char *protocol)
+{
+	forced.by_program = true;
+	forced.algorithm = algorithm ? NUMBER_OF(algorithm, algorithms) : -1;
+	forced.protocol = protocol ? NUMBER_OF(protocol, protocols) : -1;
+	forced.obeyed = 0;
+	return (algorithm && forced.algorithm < 0) || (protocol && forced.protocol < 0) ? -1 : 0;
+}
+
+unsigned fb_nccl_tuner_obeyed(void)
+{
+	return forced.obeyed;
+}
+
+/* Rules out all other cells. Where none of those that are asked for is possible, all stay. */
+static void force_cells(float *costs, int nalgorithms, int nprotocols)
+{
+	bool possible = false;
+
+	for (int pass = 0; pass < 2 && (pass == 0 || possible); pass++)
+		for (int i = 0; i < nalgorithms * nprotocols; i++) {
+			bool asked = i / nprotocols == forced.algorithm &&
+				     (forced.protocol < 0 || i % nprotocols == forced.protocol);
+
+			possible |= asked && costs[i] >= 0;
+			if (pass && !asked)
+				costs[i] = -1;
+		}
+	forced.obeyed += possible;
+}
+
 /* A table that is not there or wrong is an error, so that no job runs untuned unnoticed. */
 static int open_table(void **context)
 {
@@ -72,6 +116,10 @@ static int open_table(void **context)
 	int number = 0, found = 0, err = INVALID_ARGUMENT;
 
 	*context = NULL;
+	if (forced.by_program && !file) {
+		free(table);
+		return 0;
+	}
 	if (!table || !f) {
 		fprintf(stderr, "fabricbench: FB_NCCL_TABLE=%s cannot be read\n",
 			file ? file : "");
@@ -143,6 +191,10 @@ static int choose_4(void *context, int function, size_t bytes, int operations, f
 
 	(void)operations;
 	(void)registered;
+	if (forced.algorithm >= 0) {
+		force_cells((float *)(void *)costs, nalgorithms, nprotocols);
+		return 0;
+	}
 	if (!rule || rule->algorithm >= nalgorithms || rule->protocol >= nprotocols)
 		return 0;
 	/* The table is one array, whatever its type says. Below 0: not possible here. */

@@ -15,6 +15,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * For a program that has loaded the plugin (plugin.h): until the next call of this every collective
+ * is to use the algorithm (NULL: whatever NCCL or the table chooses) by the protocol (NULL: any),
+ * named as in the table. 0, or -1 where there is no such name. Interfaces from version 3 on.
+ */
+int fb_nccl_tuner_force(const char *algorithm, const char *protocol);
+
+/* How often since then NCCL has asked, and could use what is forced. */
+unsigned fb_nccl_tuner_obeyed(void);
+
 /* `init` and `choose` differ between versions; `chunk` is of version 6 and later, may be NULL. */
 struct fb_nccl_tuner {
 	const char *name;

@@ -216,8 +216,7 @@ static enum outcome variable(const struct fb_result *row, const char *name, cons
 		return as(*ran->algorithm, number || strncmp(ran->algorithm, "nvls", 4));
 	*instead = ran->protocol;
 	if (!strcmp(name, "NCCL_PROTO"))
-		return as(named && *ran->protocol && strcmp(ran->algorithm, "symmetric"),
-			  named && allows(list, ran->protocol));
+		return as(named && *ran->protocol, named && allows(list, ran->protocol));
 	snprintf(channels, sizeof(channels), "%u channels", ran->channels);
 	*instead = channels;
 	if (!strcmp(name, "NCCL_MAX_CTAS") || !strcmp(name, "NCCL_MAX_NCHANNELS"))

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loading the tuner plugin from within a program; see plugin.h. */
+#include "common/library/nccl/plugin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/library/library.h"
+
+static const char variable[] = "NCCL_TUNER_PLUGIN";
+
+/* NCCL reads its variables before it asks a tuner. `careful`: no other plugin may bring a tuner. */
+static bool is_free(bool careful, char why[FB_REASON_CHARS])
+{
+	static const char *const taken[] = {variable, "NCCL_ALGO", "NCCL_PROTO", "NCCL_NET_PLUGIN"};
+	static const char *const others[] = {"libnccl-tuner.so", "libnccl-net.so"};
+	char ignored[FB_REASON_CHARS];
+
+	for (int i = 0; i < (careful ? 4 : 3); i++)
+		if (getenv(taken[i])) {
+			snprintf(why, FB_REASON_CHARS, "the tuner plugin is not used: %s is set",
+				 taken[i]);
+			return false;
+		}
+	for (int i = 0; careful && i < 2; i++) {
+		void *other = fb_library_open(others[i], NULL, 0, ignored, sizeof(ignored));
+
+		fb_library_close(other);
+		if (other) {
+			snprintf(why, FB_REASON_CHARS, "the tuner plugin is not used: %s may have "
+				 "one", others[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+static int open_once(void *thing, const struct fb_session *session, char why[FB_REASON_CHARS])
+{
+	static const struct fb_library_symbol table[] = {
+		{"fb_nccl_tuner_force", offsetof(struct fb_nccl_plugin, force), false},
+		{"fb_nccl_tuner_obeyed", offsetof(struct fb_nccl_plugin, obeyed), false}};
+	struct fb_nccl_plugin *plugin = thing;
+	const char *lacks, *file;
+	void *library = NULL;
+
+	if (is_free(session->settings->nccl_force_by == FB_NCCL_BY_AUTO, why))
+		library = fb_library_open_beside("FB_NCCL_PLUGIN", "libfabricbench-nccl.so", why,
+						 FB_REASON_CHARS);
+	if (!library)
+		return FB_EUNSUPPORTED;
+	lacks = fb_library_functions(library, table, sizeof(table) / sizeof(table[0]), plugin);
+	file = fb_library_file(library);
+	if (!lacks && file && !setenv(variable, file, 1)) {
+		(void)plugin->force(NULL, NULL); /* from now on it needs no table */
+		return FB_OK;
+	}
+	snprintf(why, FB_REASON_CHARS, "libfabricbench-nccl.so has no %s", lacks ? lacks : "path");
+	fb_library_close(library);
+	return FB_EUNSUPPORTED;
+}
+
+/* NCCL has it loaded. */
+static void close_once(void *thing)
+{
+	(void)thing;
+}
+
+static const struct fb_once once = {
+	.bytes = sizeof(struct fb_nccl_plugin), .open = open_once, .close = close_once};
+
+/* Version 3 of the interface, and a log that names what ran, are in all versions from 2.24 on. */
+int fb_nccl_plugin_use(struct fb_nccl_plugin *plugin, const struct fb_nccl *nccl,
+		       const struct fb_session *session, const struct fb_group *group,
+		       char why[FB_REASON_CHARS])
+{
+	char version[FB_NCCL_NAME_CHARS];
+	const char *missing = "";
+	void *found = NULL;
+	int err;
+
+	*plugin = (struct fb_nccl_plugin){NULL, NULL};
+	if (nccl->version < 22403) {
+		snprintf(why, FB_REASON_CHARS, "NCCL %s is too old for the tuner plugin (2.24)",
+			 fb_nccl_version_text(nccl, version));
+		return FB_EUNSUPPORTED;
+	}
+	err = fb_session_once(session, &once, &found, &missing);
+	if (err)
+		snprintf(why, FB_REASON_CHARS, "%s", missing);
+	err = fb_group_agree_why(group, err, why, FB_REASON_CHARS);
+	if (!err)
+		*plugin = *(const struct fb_nccl_plugin *)found;
+	return err;
+}
+
+void fb_nccl_plugin_force(const struct fb_nccl_plugin *plugin, const struct fb_nccl_choice *choice)
+{
+	bool forced = choice && fb_nccl_is_forced(choice);
+	bool any = forced && !strcmp(choice->protocol, "library");
+
+	if (plugin->force)
+		(void)plugin->force(forced ? choice->algorithm : NULL,
+				    forced && !any ? choice->protocol : NULL);
+}

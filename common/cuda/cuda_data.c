@@ -9,6 +9,10 @@
 #include "common/cuda/cuda_segment.h"
 #include "common/cuda/data_kernels.h"
 
+enum { MOST_DEVICES = 64 };
+
+static const struct fb_check_result nothing = {.errors = 0, .first = ~0ull};
+
 int fb_device_set(void *to, int byte, size_t bytes)
 {
 	int err = bytes ? FB_CUDA(cudaMemset(to, byte, bytes)) : FB_OK;
@@ -68,26 +72,52 @@ static int explain(const struct fb_data *data, int rank, uint64_t first, const c
 	return FB_OK;
 }
 
+/*
+ * Where the kernels of the current device write what a check has found. It is kept, because to make
+ * and free it takes longer than the check of a page, and a KV cache has many thousands of pages. It
+ * says that nothing was found, as every check leaves it.
+ */
+static int result_of_device(struct fb_check_result **result)
+{
+	static struct fb_check_result *kept[MOST_DEVICES];
+	int device, err = FB_CUDA(cudaGetDevice(&device));
+
+	if (err)
+		return err;
+	if (device >= MOST_DEVICES)
+		return fb_error(FB_EUNSUPPORTED, "GPU %d of a process that may use %d", device,
+				MOST_DEVICES);
+	if (!kept[device]) {
+		err = FB_CUDA(cudaMalloc((void **)result, sizeof(**result)));
+		if (!err)
+			err = fb_device_put(*result, &nothing, sizeof(nothing));
+		if (err)
+			return err;
+		kept[device] = *result;
+	}
+	*result = kept[device];
+	return FB_OK;
+}
+
 int fb_device_check(const struct fb_data *data, int rank, uint64_t first, const void *from,
 		    size_t count, struct fb_mismatch *bad)
 {
 	const struct fb_element_recipe recipe = fb_element_prepare(data);
-	struct fb_check_result host = {.errors = 0, .first = ~0ull}, *result = NULL;
+	struct fb_check_result host = nothing, *result = NULL;
 	int err;
 
 	if (count == 0)
 		return FB_OK;
-	err = FB_CUDA(cudaMalloc((void **)&result, sizeof(*result)));
-	if (err)
-		return err;
-	err = FB_CUDA(cudaMemcpy(result, &host, sizeof(host), cudaMemcpyHostToDevice));
+	err = result_of_device(&result);
 	if (!err)
 		err = FB_CUDA((cudaError_t)fb_data_kernel_check(&recipe, source_of(rank), first,
 								from, count, result));
 	if (!err)
 		err = fb_device_get(&host, result, sizeof(host));
-	(void)cudaFree(result);
 	if (err || !host.errors)
+		return err;
+	err = fb_device_put(result, &nothing, sizeof(nothing));
+	if (err)
 		return err;
 	return explain(data, rank, first, from, &host, bad);
 }

@@ -133,7 +133,7 @@ uint64_t fb_tier_list(const struct fb_tier_instance *i, int cache, uint32_t bloc
 int fb_tier_prepare(const struct fb_tier_instance *i, enum fb_move_verb verb,
 		    const struct fb_piece *piece, uint64_t n, struct fb_move **move);
 double fb_tier_now_us(const struct fb_tier_instance *i);
-/* Collective: the fastest of some times that a move takes, on the slowest rank. */
+/* Collective: the fastest of at most so many times that a move takes, on the slowest rank. */
 int fb_tier_fastest(const struct fb_tier_instance *i, struct fb_move *move, int tries, double *us);
 
 /*

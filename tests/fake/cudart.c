@@ -51,6 +51,12 @@ cudaError_t cudaGetDeviceCount(int *count)
 	return cudaSuccess;
 }
 
+cudaError_t cudaGetDevice(int *device)
+{
+	*device = 0;
+	return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
 	*value = attribute == cudaDevAttrMultiProcessorCount		? 132

@@ -121,6 +121,7 @@ int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers,
 		    const char *form, struct fb_move **move)
 {
 	const struct fb_move given = {mover, transfers, n};
+	char ignored[FB_REASON_CHARS];
 	int err = FB_OK;
 
 	*move = NULL;
@@ -128,6 +129,8 @@ int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers,
 		return fb_error(FB_EINPUT, "mover %s has no form %s", mover->ops->name, form);
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = check(mover, &transfers[i]);
+	if (!err && mover->ops->can && !mover->ops->can(mover, form, ignored))
+		err = FB_EUNSUPPORTED;
 	if (!err)
 		err = mover->ops->prepare(mover, &given, form, move);
 	/* A mover that fails has released what it made. */

@@ -135,7 +135,7 @@ struct fb_mover_ops {
 	/*
 	 * Local: makes a move of the checked transfers `given`. `form` is one of forms, or NULL.
 	 * 0, FB_ENOMEM or FB_ESYS (printed), or FB_EUNSUPPORTED (not printed) where the form
-	 * cannot do these transfers.
+	 * cannot do these transfers. Not called with a form that ops->can refuses.
 	 */
 	int (*prepare)(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		       struct fb_move **move);
@@ -178,6 +178,12 @@ struct fb_mover_ops {
 	 * (printed). NULL: who waits has to poll.
 	 */
 	int (*rest)(struct fb_mover *mover, bool *idle);
+
+	/*
+	 * Local, equal on all ranks: whether a form (NULL: the usual one) can be had on this
+	 * machine; else writes the reason. NULL: every form can.
+	 */
+	bool (*can)(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS]);
 };
 
 extern const struct fb_mover_ops fb_mover_shm, fb_mover_cma, fb_mover_tcp, fb_mover_file,
@@ -193,7 +199,7 @@ extern const struct fb_mover_ops *fb_movers[];
  * returns the mover, or NULL where it was built for another version than the one given. What
  * programs give to libraries are all functions fb_*.
  */
-enum { FB_MOVER_VERSION = 4 };
+enum { FB_MOVER_VERSION = 5 };
 typedef const struct fb_mover_ops *fb_mover_plugin_fn(unsigned version);
 fb_mover_plugin_fn fb_mover_plugin;
 

@@ -14,6 +14,9 @@
 enum { ALIGNMENT = 4096 };
 
 const char *const fb_store_forms[] = {"buffered", "direct", "uring", "uring_direct", NULL};
+const char *const fb_store_ways[] = {
+	"page cache, preadv and pwritev", "O_DIRECT, preadv and pwritev", "page cache, io_uring",
+	"O_DIRECT, io_uring"};
 
 static const char *chosen_folder;
 
@@ -107,30 +110,49 @@ static void close_store(struct fb_mover *mover)
 	fb_mover_free(mover);
 }
 
+void fb_store_agree(const struct fb_group *group, int no_direct, int no_ring,
+		    struct fb_store_lacks *lacks)
+{
+	*lacks = (struct fb_store_lacks){{0}, {0}};
+	if (no_direct)
+		snprintf(lacks->direct, sizeof(lacks->direct), "O_DIRECT in %.80s: %s",
+			 folder_now(), strerror(no_direct));
+	if (no_ring)
+		snprintf(lacks->ring, sizeof(lacks->ring), "io_uring: %s", strerror(no_ring));
+	(void)fb_group_agree_why(group, no_direct ? FB_EUNSUPPORTED : FB_OK, lacks->direct,
+				 sizeof(lacks->direct));
+	(void)fb_group_agree_why(group, no_ring ? FB_EUNSUPPORTED : FB_OK, lacks->ring,
+				 sizeof(lacks->ring));
+}
+
+bool fb_store_has(const struct fb_store_lacks *lacks, int form, char why[FB_REASON_CHARS])
+{
+	const char *lack = fb_store_direct(form) && *lacks->direct ? lacks->direct
+			   : fb_store_rings(form)		     ? lacks->ring
+								     : "";
+
+	if (*lack)
+		snprintf(why, FB_REASON_CHARS, "%s", lack);
+	return !*lack;
+}
+
 /* What there is here: the same on all ranks. */
 static int probe(struct fb_store *s)
 {
 	const struct fb_group *g = s->mover.group;
-	int fd[2] = {-1, -1}, err, no_ring;
+	int fd[2] = {-1, -1}, err, no_direct = 0;
 	uint64_t align;
 
 	snprintf(s->folder, sizeof(s->folder), "%.200s", folder_now());
 	err = make_file(fd, NULL);
 	if (!err && fd[1] < 0)
-		snprintf(s->no_direct, sizeof(s->no_direct), "O_DIRECT in %.80s: %s", s->folder,
-			 strerror(errno));
+		no_direct = errno;
 	align = fd[1] < 0 ? ALIGNMENT : alignment_of(fd[1]);
 	for (int i = 0; i < 2; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);
-	no_ring = fb_ring_open(&s->ring, FB_STORE_DEPTH);
-	if (no_ring)
-		snprintf(s->no_ring, sizeof(s->no_ring), "io_uring: %s", strerror(no_ring));
 	MPI_Allreduce(&align, &s->align, 1, MPI_UINT64_T, MPI_MAX, g->comm);
-	(void)fb_group_agree_why(g, *s->no_direct ? FB_EUNSUPPORTED : FB_OK, s->no_direct,
-				 sizeof(s->no_direct));
-	(void)fb_group_agree_why(g, no_ring ? FB_EUNSUPPORTED : FB_OK, s->no_ring,
-				 sizeof(s->no_ring));
+	fb_store_agree(g, no_direct, fb_ring_open(&s->ring, FB_STORE_DEPTH), &s->lacks);
 	return fb_group_agree(g, err);
 }
 
@@ -156,18 +178,8 @@ static int open_store(struct fb_mover **mover, const struct fb_session *session,
 
 bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS])
 {
-	const struct fb_store *s = (const struct fb_store *)mover;
-	int f = fb_mover_form(&fb_mover_store, form);
-	bool direct = f == FB_STORE_DIRECT || f == FB_STORE_URING_DIRECT;
-	bool rings = f == FB_STORE_URING || f == FB_STORE_URING_DIRECT;
-
-	if (direct && *s->no_direct)
-		snprintf(why, FB_REASON_CHARS, "%s", s->no_direct);
-	else if (rings && *s->no_ring)
-		snprintf(why, FB_REASON_CHARS, "%s", s->no_ring);
-	else
-		return true;
-	return false;
+	return fb_store_has(&((const struct fb_store *)mover)->lacks,
+			    fb_mover_form(&fb_mover_store, form), why);
 }
 
 int fb_store_depth(struct fb_mover *mover, unsigned depth)
@@ -175,7 +187,7 @@ int fb_store_depth(struct fb_mover *mover, unsigned depth)
 	struct fb_store *s = (struct fb_store *)mover;
 	int err;
 
-	if (*s->no_ring || s->ring.depth == depth)
+	if (*s->lacks.ring || s->ring.depth == depth)
 		return FB_OK;
 	fb_ring_close(&s->ring);
 	err = fb_ring_open(&s->ring, depth);
@@ -244,7 +256,7 @@ static void list(struct fb_store_move *m, struct fb_store_request *request, stru
 		 const struct fb_transfer *t, uint64_t *parts)
 {
 	const struct fb_store_region *file = (const struct fb_store_region *)t->remote;
-	bool direct = m->form == FB_STORE_DIRECT || m->form == FB_STORE_URING_DIRECT;
+	bool direct = fb_store_direct(m->form);
 	char *memory = fb_transfer_local(t, m->move.mover->group->rank);
 	struct fb_walk walk = {.transfer = t};
 	struct fb_store_request next = {.parts = 1, .fd = file->fd[direct], .move = m,
@@ -291,15 +303,12 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 		   struct fb_move **move)
 {
 	const struct fb_store *s = (const struct fb_store *)mover;
-	char ignored[FB_REASON_CHARS];
 	struct fb_store_request *request;
 	struct fb_store_move *m;
 	struct iovec *iov;
 	uint64_t most = 1, parts = 0, a, b;
 	int err;
 
-	if (!fb_store_can(mover, form, ignored))
-		return FB_EUNSUPPORTED;
 	for (uint32_t i = 0; i < given->transfers; i++) {
 		struct fb_walk walk = {.transfer = &given->transfer[i]};
 
@@ -313,7 +322,7 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 		return err;
 	m = (struct fb_store_move *)*move;
 	m->form = fb_mover_form(&fb_mover_store, form);
-	m->rings = m->form == FB_STORE_URING || m->form == FB_STORE_URING_DIRECT;
+	m->rings = fb_store_rings(m->form);
 	request = calloc(most, sizeof(*request));
 	m->request = request;
 	iov = calloc(most, sizeof(*iov));
@@ -325,7 +334,7 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 	for (uint32_t i = 0; i < m->move.transfers; i++)
 		if (m->move.transfer[i].pieces)
 			list(m, request, iov, &m->move.transfer[i], &parts);
-	if (m->form != FB_STORE_BUFFERED && m->form != FB_STORE_URING && !aligned(m, s->align)) {
+	if (fb_store_direct(m->form) && !aligned(m, s->align)) {
 		free_move(*move);
 		return FB_EUNSUPPORTED;
 	}
@@ -338,6 +347,7 @@ const struct fb_mover_ops fb_mover_store = {
 	.transport = "file",
 	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
 	.forms = fb_store_forms,
+	.can = fb_store_can,
 	.open = open_store,
 	.close = close_store,
 	.add = add_region,

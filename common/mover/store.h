@@ -32,8 +32,11 @@ enum { FB_STORE_DEPTH = 32, FB_STORE_REQUEST = 1 << 20, FB_STORE_NAME_CHARS = 28
 extern const struct fb_mover_ops fb_mover_store, fb_mover_store_gpu, fb_mover_cufile,
 	fb_mover_object, fb_mover_nixl_file, fb_mover_nixl_gpu_file;
 
-/* "buffered", ..., NULL: of store and store_gpu. */
-extern const char *const fb_store_forms[];
+/*
+ * "buffered", ..., NULL: of store, store_gpu and file. How each of them moves bytes, for the row's
+ * path.
+ */
+extern const char *const fb_store_forms[], *const fb_store_ways[];
 
 /*
  * object.c: where objects are made by movers that are opened from now on, and with how many
@@ -66,8 +69,21 @@ int fb_store_add_memory(struct fb_mover *mover, const struct fb_segment *segment
 /* Mover store itself, or the one that carries store_gpu's files; NULL: `mover` is another one. */
 struct fb_mover *fb_store_below(struct fb_mover *mover);
 
-/* For mover store. Local, equal on all ranks: whether a form can be had; else writes the reason. */
+/* For mover store, as ops->can. */
 bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS]);
+
+/* Why this machine has no O_DIRECT, or no io_uring; empty: it has. */
+struct fb_store_lacks {
+	char direct[FB_REASON_CHARS], ring[FB_REASON_CHARS];
+};
+
+/*
+ * Collective: each rank says by errno values (0: none) what opening a file with O_DIRECT and a ring
+ * came to; *lacks is the same on all ranks. Local: whether a form can be had; else writes why not.
+ */
+void fb_store_agree(const struct fb_group *group, int no_direct, int no_ring,
+		    struct fb_store_lacks *lacks);
+bool fb_store_has(const struct fb_store_lacks *lacks, int form, char why[FB_REASON_CHARS]);
 
 /*
  * For mover store. Local, with no move under way: sets how many requests io_uring has in flight.
@@ -114,6 +130,17 @@ enum {
 	FB_STORE_PARTS = 64, /* most of a request */
 };
 
+/* Whether a form uses O_DIRECT, and whether it uses io_uring. */
+static inline bool fb_store_direct(int form)
+{
+	return form == FB_STORE_DIRECT || form == FB_STORE_URING_DIRECT;
+}
+
+static inline bool fb_store_rings(int form)
+{
+	return form == FB_STORE_URING || form == FB_STORE_URING_DIRECT;
+}
+
 struct fb_store_request {
 	uint64_t at;	   /* in the file */
 	struct iovec *iov; /* [parts], in memory */
@@ -145,10 +172,17 @@ struct fb_store {
 	struct fb_store_move *first, *last;
 	uint64_t *arrived; /* [FB_NOTICES + 1] */
 	uint64_t align;
-	char no_direct[FB_REASON_CHARS], no_ring[FB_REASON_CHARS]; /* empty: there is */
+	struct fb_store_lacks lacks;
 	char folder[256];
 	int err; /* of a transfer that failed (printed) */
 };
+
+/*
+ * Local, waits: moves the rest of a request, of which the ring has moved `result` bytes, or has
+ * failed with -errno; 0: nothing has moved yet. 0 or FB_ESYS (printed), also where the file ends
+ * before the request does.
+ */
+int fb_store_finish(const struct fb_store_request *request, long result);
 
 int fb_store_post(struct fb_move *move);
 int fb_store_test(struct fb_move *move, bool *done);

@@ -7,12 +7,18 @@
 #include "common/base/error.h"
 #include "common/mover/store.h"
 
-/* The rest of a request, of which `done` bytes have been moved. */
-static int finish(const struct fb_store_request *r, uint64_t done)
+int fb_store_finish(const struct fb_store_request *r, long result)
 {
 	struct iovec iov[FB_STORE_PARTS], *part = iov;
+	uint64_t done = result > 0 ? (uint64_t)result : 0;
 	unsigned n = r->parts;
 
+	if (result < 0 && result != -EINTR && result != -EAGAIN)
+		return fb_error(FB_ESYS, "%s %llu bytes at %llu of a file: %s",
+				r->writes ? "writing" : "reading", (unsigned long long)r->bytes,
+				(unsigned long long)r->at, strerror((int)-result));
+	if (done >= r->bytes)
+		return FB_OK;
 	memcpy(iov, r->iov, n * sizeof(*iov));
 	for (uint64_t skip = done; done < r->bytes;) {
 		ssize_t moved;
@@ -55,13 +61,8 @@ static int progress(struct fb_store *s)
 	while (fb_ring_reap(ring, &tag, &result)) {
 		struct fb_store_request *r = tag;
 
-		if (result < 0 && result != -EINTR && result != -EAGAIN)
-			s->err = fb_error(FB_ESYS, "%s %llu bytes at %llu of a file: %s",
-					  r->writes ? "writing" : "reading",
-					  (unsigned long long)r->bytes, (unsigned long long)r->at,
-					  strerror((int)-result));
-		else if (result < (long)r->bytes)
-			s->err = finish(r, result > 0 ? (uint64_t)result : 0);
+		err = fb_store_finish(r, result);
+		s->err = s->err ? s->err : err;
 		r->move->ended++;
 	}
 	for (struct fb_store_move *m = s->first; m; m = m->next)
@@ -101,7 +102,7 @@ int fb_store_post(struct fb_move *move)
 		return progress(s);
 	}
 	for (; m->begun < m->requests && !s->err; m->begun++)
-		s->err = finish(&m->request[m->begun], 0);
+		s->err = fb_store_finish(&m->request[m->begun], 0);
 	m->ended = m->requests;
 	give_notices(s, move);
 	return s->err;
@@ -132,10 +133,8 @@ void fb_store_describe(struct fb_move *move, struct fb_traits *traits)
 {
 	const struct fb_store *s = (const struct fb_store *)move->mover;
 	const struct fb_store_move *m = (const struct fb_store_move *)move;
-	bool direct = m->form == FB_STORE_DIRECT || m->form == FB_STORE_URING_DIRECT;
 
-	snprintf(traits->path, sizeof(traits->path), "%s, %s, %llu requests, file in %s",
-		 direct ? "O_DIRECT" : "page cache", m->rings ? "io_uring" : "preadv and pwritev",
-		 (unsigned long long)m->requests, s->folder);
+	snprintf(traits->path, sizeof(traits->path), "%s, %llu requests, file in %s",
+		 fb_store_ways[m->form], (unsigned long long)m->requests, s->folder);
 	traits->channels = m->rings ? (int)s->ring.depth : 1;
 }

@@ -142,6 +142,17 @@ int fb_wire_connect(struct fb_mover *mover, const int *peers, int n)
 	return err;
 }
 
+/* Counts the notices of GETs whose answers had not left. */
+static void pay(struct fb_wire *wire)
+{
+	wire->owes = false;
+	for (int r = 0; r < wire->mover.group->nranks; r++)
+		for (int n = 1; n <= FB_NOTICES; n++) {
+			wire->peer[r].arrived[n] += wire->peer[r].owed[n];
+			wire->peer[r].owed[n] = 0;
+		}
+}
+
 /* Everything once. */
 static int progress(struct fb_wire *wire)
 {
@@ -155,6 +166,8 @@ static int progress(struct fb_wire *wire)
 	}
 	if (!err && wire->transport->ops->progress)
 		err = wire->transport->ops->progress(wire->transport);
+	if (!err && wire->owes && wire->idle(wire->transport))
+		pay(wire);
 	return err;
 }
 
@@ -168,7 +181,7 @@ static struct fb_wire_job job_of(struct fb_wire_move *m, const struct fb_transfe
 	};
 
 	return (struct fb_wire_job){.move = m, .transfer = t, .walk = {.transfer = t},
-				    .kind = kinds[t->verb]};
+				    .kind = kinds[t->verb], .form = m->form};
 }
 
 int fb_wire_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
@@ -177,12 +190,16 @@ int fb_wire_prepare(struct fb_mover *mover, const struct fb_move *given, const c
 	const struct fb_wire *wire = (const struct fb_wire *)mover;
 	size_t bytes = sizeof(struct fb_wire_move) + given->transfers * sizeof(struct fb_wire_job);
 
-	(void)form;
+	int err;
+
 	for (uint32_t i = 0; i < given->transfers; i++)
 		if (!is_linked(wire, given->transfer[i].peer))
 			return fb_error(FB_EINPUT, "mover %s: a transfer with rank %d, which is "
 					"not connected", mover->ops->name, given->transfer[i].peer);
-	return fb_move_new(mover, given, bytes, move);
+	err = fb_move_new(mover, given, bytes, move);
+	if (!err)
+		((struct fb_wire_move *)*move)->form = fb_mover_form(mover->ops, form);
+	return err;
 }
 
 static void post_job(struct fb_wire *wire, struct fb_wire_move *m, uint32_t i)
@@ -262,6 +279,10 @@ void fb_wire_describe(struct fb_move *move, struct fb_traits *traits)
 	else
 		wire->transport->ops->describe(wire->transport, peer, traits->path,
 					       sizeof(traits->path));
+	if (wire->ways)
+		snprintf(traits->path + strlen(traits->path),
+			 sizeof(traits->path) - strlen(traits->path), ", %s",
+			 wire->ways[((const struct fb_wire_move *)move)->form]);
 	traits->channels = 1;
 }
 

@@ -12,10 +12,14 @@
  *	         peer answers with data that carries the same tag
  *	stream   bytes of a SEND, which go to the pieces of the first RECV in order
  *
+ * Bodies of data and streams go by the form that the move was prepared with, where the mover has
+ * forms, and so do the answers to what it asks. Headers and questions go by the first form.
+ *
  * A header may count a notice, which is done behind its body: links keep their order, so all data
  * of a transfer, in earlier messages or in this one, is in place before its notice is counted. The
  * notice of a GET is counted by the owner of the memory itself, when it has copied the last byte
- * of the answer into a message. Payload and counter are handled by one thread at each end, so no
+ * of the answer into a message, and the transport needs no more calls to send it: who has seen the
+ * notice may stop calling. Payload and counter are handled by one thread at each end, so no
  * fence is needed here; the transport orders a message's bytes before peek() returns it.
  */
 #ifndef FB_COMMON_MOVER_WIRE_H
@@ -31,12 +35,17 @@ struct fb_wire {
 	struct fb_mover mover; /* first: movers are cast to it */
 	struct fb_transport *transport;
 	bool (*idle)(const struct fb_transport *transport); /* NULL: what is committed is sent */
+	/* Movers with forms: how the port carries what it is asked to acquire next, and, by form,
+	 * what the row's path says of that. */
+	void (*choose)(struct fb_port *port, int form);
+	const char *const *ways;
 	size_t slot_bytes;
 	uint32_t slots;
 	struct fb_wire_peer *peer;    /* [nranks] */
 	struct fb_wire_batch *batch;  /* the ports, by calls of connect() */
 	struct fb_region **region;    /* by number; NULL: gone. The same order on all ranks */
 	int regions;
+	bool owes; /* some peer's `owed` is not 0 */
 };
 
 /*
@@ -74,8 +83,8 @@ enum fb_wire_kind { FB_WIRE_DATA = 1, FB_WIRE_ASK, FB_WIRE_STREAM };
 enum fb_wire_lane { FB_WIRE_ONE_SIDED, FB_WIRE_TWO_SIDED, FB_WIRE_LANES };
 
 struct fb_wire_header {
-	uint8_t kind, notice;
-	uint16_t region; /* data: the receiver's; ask: the owner's */
+	uint32_t kind : 4, form : 4, notice : 8;
+	uint32_t region : 16; /* data: the receiver's; ask: the owner's */
 	uint32_t body;   /* bytes; 0: none follows */
 	uint64_t tag;    /* ask, and data that answers it: the asking job; else 0 */
 };
@@ -100,10 +109,12 @@ struct fb_wire_job {
 	uint64_t missing; /* GET, RECV: bytes that are not here */
 	uint64_t tag;
 	enum fb_wire_kind kind;
+	int form;
 };
 
 struct fb_wire_move {
 	struct fb_move move;
+	int form;
 	uint32_t open;   /* jobs whose bytes or questions have not all been given to the links */
 	uint64_t missing; /* of all its jobs */
 	struct fb_wire_job job[]; /* [transfers] */
@@ -135,6 +146,7 @@ struct fb_wire_peer {
 	struct fb_wire_link link[FB_WIRE_LANES];
 	struct fb_wire_queue receives; /* RECVs in the order of posting */
 	uint64_t arrived[FB_NOTICES + 1];
+	uint64_t owed[FB_NOTICES + 1]; /* of GETs whose answers are not all sent */
 };
 
 static inline void fb_wire_queue_add(struct fb_wire_queue *queue, struct fb_wire_job *job)

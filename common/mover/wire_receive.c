@@ -64,6 +64,15 @@ static int take_data(const struct fb_wire *wire, int from, const struct fb_wire_
 	return FB_OK;
 }
 
+static bool has_form(const struct fb_wire *wire, unsigned form)
+{
+	unsigned forms = 0;
+
+	while (wire->mover.ops->forms && wire->mover.ops->forms[forms])
+		forms++;
+	return form < (forms ? forms : 1);
+}
+
 /* What the peer's GET asks for goes out with all else, as an answer. */
 static int take_question(struct fb_wire *wire, int from, const struct fb_wire_header *header,
 			 const char *body)
@@ -91,7 +100,7 @@ static int take_question(struct fb_wire *wire, int from, const struct fb_wire_he
 		.pieces = n};
 	answer->job = (struct fb_wire_job){
 		.transfer = &answer->transfer, .walk = {.transfer = &answer->transfer},
-		.tag = header->tag, .kind = FB_WIRE_DATA};
+		.tag = header->tag, .kind = FB_WIRE_DATA, .form = header->form};
 	fb_wire_queue_add(&wire->peer[from].link[FB_WIRE_ONE_SIDED].queue, &answer->job);
 	return FB_OK;
 }
@@ -124,6 +133,8 @@ static int take_body(struct fb_wire *wire, int from, const struct fb_wire_header
 	struct fb_wire_peer *peer = &wire->peer[from];
 	int err = FB_OK;
 
+	if (header->kind == FB_WIRE_ASK && !has_form(wire, header->form))
+		return foreign(from, "a question to be answered by an unknown form");
 	if (header->kind == FB_WIRE_ASK)
 		return take_question(wire, from, header, body);
 	if (header->kind == FB_WIRE_STREAM)

@@ -79,13 +79,22 @@ static int region_of(const struct fb_wire *wire, const struct fb_transfer *t)
 	return i;
 }
 
+static void choose(const struct fb_wire *wire, struct fb_wire_link *link, int form)
+{
+	if (wire->choose)
+		wire->choose(link->out, form);
+}
+
 /* The header of the job's next message; false: no room now. */
 static bool send_header(const struct fb_wire *wire, struct fb_wire_link *link,
 			const struct fb_wire_job *job)
 {
-	struct fb_wire_header header = {.kind = (uint8_t)job->kind, .tag = job->tag};
-	void *to = link->out->ops->acquire(link->out, sizeof(header));
+	struct fb_wire_header header = {.kind = (uint32_t)job->kind & 0xf,
+					.form = (uint32_t)job->form & 0xf, .tag = job->tag};
+	void *to;
 
+	choose(wire, link, 0);
+	to = link->out->ops->acquire(link->out, sizeof(header));
 	if (!to)
 		return false;
 	link->body = plan_body(wire, job, &link->last);
@@ -101,7 +110,7 @@ static bool send_header(const struct fb_wire *wire, struct fb_wire_link *link,
 }
 
 /* All of the queue's head has been given to the link. */
-static void end_job(struct fb_wire_peer *peer, struct fb_wire_link *link)
+static void end_job(struct fb_wire *wire, struct fb_wire_peer *peer, struct fb_wire_link *link)
 {
 	struct fb_wire_job *job = link->queue.head;
 	struct fb_wire_answer *answer = (struct fb_wire_answer *)job;
@@ -113,12 +122,15 @@ static void end_job(struct fb_wire_peer *peer, struct fb_wire_link *link)
 		return;
 	}
 	/* All bytes of a GET have been read. */
-	if (answer->notice)
+	wire->owes |= answer->notice && wire->idle;
+	if (answer->notice && wire->idle)
+		peer->owed[answer->notice]++;
+	else if (answer->notice)
 		peer->arrived[answer->notice]++;
 	free(answer);
 }
 
-static void send_on(const struct fb_wire *wire, struct fb_wire_peer *peer,
+static void send_on(struct fb_wire *wire, struct fb_wire_peer *peer,
 		    struct fb_wire_link *link)
 {
 	while (link->queue.head) {
@@ -127,8 +139,10 @@ static void send_on(const struct fb_wire *wire, struct fb_wire_peer *peer,
 		if (!link->body && !send_header(wire, link, job))
 			return;
 		if (link->body) {
-			char *to = link->out->ops->acquire(link->out, link->body);
+			char *to;
 
+			choose(wire, link, job->kind == FB_WIRE_ASK ? 0 : job->form);
+			to = link->out->ops->acquire(link->out, link->body);
 			if (!to)
 				return;
 			fill_body(wire, job, link->body, to);
@@ -137,7 +151,7 @@ static void send_on(const struct fb_wire *wire, struct fb_wire_peer *peer,
 			link->body = 0;
 		}
 		if (link->last)
-			end_job(peer, link);
+			end_job(wire, peer, link);
 	}
 }
 

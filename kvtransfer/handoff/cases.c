@@ -179,7 +179,8 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 		snprintf(reason, FB_REASON_CHARS, "staged pages are packed: --wire packed or fp8");
 	else if (p.wire == FB_KV_WIRE_FP8 && !bf16)
 		snprintf(reason, FB_REASON_CHARS, "fp8 on the wire is made of bf16 pages");
-	else if (handover && !fb_kv_carrier_can(e->ops, &p.shape, p.mode, reason))
+	else if ((p.form && e->ops->can && !e->ops->can(e->mover, p.form, reason)) ||
+		 (handover && !fb_kv_carrier_can(e->ops, &p.shape, p.mode, reason)))
 		return false;
 	else if (fb_handoff_part_bytes(&p) > most)
 		snprintf(reason, FB_REASON_CHARS, "pages of a rank are %s, its memory %s",

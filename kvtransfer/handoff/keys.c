@@ -27,7 +27,7 @@ const char *const fb_handoff_coalesces[] = {"yes", "no", NULL};
 const char *const fb_handoff_forms[] = {"usual", "loop", "strided", "batch", "graph", "threads",
 					"tma", "chained", "single", "sge", "put-signal", "put",
 					"block", "warp", "thread", "block-tma",
-					NULL};
+					"buffered", "direct", "uring", "uring_direct", NULL};
 const char *const fb_stream_starts[] = {"request", "layer", NULL};
 const char *const fb_handoff_contents[] = {"cache", "weights", NULL};
 

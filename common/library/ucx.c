@@ -10,6 +10,8 @@
 #include "common/base/error.h"
 #include "common/library/library.h"
 
+static const char log_variable[] = "UCX_LOG_FILE";
+
 #define NEEDED(member) { "ucp_" #member, offsetof(struct fb_ucx, member), false }
 
 static const struct fb_library_symbol symbols[] = {
@@ -84,14 +86,18 @@ static bool is_mixed(const struct fb_ucx *ucx, char *reason, size_t n)
 
 int fb_ucx_open(struct fb_ucx *ucx, const char *file, char *reason, size_t n)
 {
-	const char *home = getenv("HPCX_UCX_DIR"), *lacks;
+	const char *home = getenv("HPCX_UCX_DIR"), *log = getenv(log_variable), *lacks;
 	char folder[PATH_MAX];
 	const char *const folders[] = {home ? folder : NULL};
 	struct fb_ucx found = {.handle = NULL};
 
 	snprintf(folder, sizeof(folder), "%s/lib", home ? home : "");
 	*ucx = found;
+	/* UCX opens its log when it is loaded: stdout, among the rows, unless it is told. */
+	setenv(log_variable, log ? log : "stderr", 1);
 	found.handle = fb_library_open(file, folders, 1, reason, n);
+	if (!log)
+		unsetenv(log_variable);
 	if (!found.handle)
 		return FB_EUNSUPPORTED;
 	lacks = fb_library_functions(found.handle, symbols, sizeof(symbols) / sizeof(symbols[0]),

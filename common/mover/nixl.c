@@ -16,7 +16,6 @@
  */
 #include "common/mover/nixl.h"
 
-#include <dirent.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -35,20 +34,15 @@ static const char usual_plugin[] = "UCX", other_plugin[] = "FB_NIXL_BACKEND";
 /* Bytes that this process's TCP sockets have sent and received so far. */
 static double tcp_bytes(void)
 {
-	DIR *folder = opendir("/proc/self/fd");
 	double sum = 0;
-	struct dirent *e;
 
-	while (folder && (e = readdir(folder))) {
-		struct tcp_info info;
+	for (int fd = 0; fd < FB_NIXL_FILES; fd++) {
+		struct tcp_info info = {.tcpi_state = 0};
 		socklen_t n = sizeof(info);
 
-		memset(&info, 0, sizeof(info));
-		if (!getsockopt(atoi(e->d_name), IPPROTO_TCP, TCP_INFO, &info, &n))
+		if (!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n))
 			sum += (double)info.tcpi_bytes_acked + (double)info.tcpi_bytes_received;
 	}
-	if (folder)
-		closedir(folder);
 	return sum;
 }
 
@@ -140,6 +134,7 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 		call = "get_plugin_params";
 		status = m->api.get_plugin_params(m->agent, m->plugin, &memories, &params);
 	}
+	fb_nixl_ucx_loaded(m);
 	snprintf(threads, sizeof(threads), "%u", (unsigned)m->mover.session->settings->threads);
 	if (!status && m->api.params_add && !strcmp(m->plugin, usual_plugin))
 		status = m->api.params_add(params, "num_threads", threads);
@@ -278,51 +273,47 @@ int fb_nixl_register(struct fb_nixl_mover *m, const struct fb_segment *s, void *
 	return status ? fb_nixl_failed("register_mem", status) : FB_OK;
 }
 
-static int register_part(struct fb_nixl_mover *m, struct fb_nixl_region *r, void **data, size_t *n)
+static int register_part(struct fb_region *region)
 {
-	int err = fb_nixl_register(m, r->region.segment, &r->list), status;
+	struct fb_nixl_mover *m = (struct fb_nixl_mover *)region->mover;
+	struct fb_nixl_region *r = (struct fb_nixl_region *)region;
 
-	if (err)
-		return err;
-	status = m->api.get_local_md(m->agent, data, n);
-	return status ? fb_nixl_failed("get_local_md", status) : FB_OK;
+	r->base = calloc((size_t)m->mover.group->nranks, sizeof(*r->base));
+	return r->base ? fb_nixl_register(m, region->segment, &r->list) : FB_ENOMEM;
 }
 
 /* Every rank's agent learns of all memory of the others. */
 static int nixl_add(struct fb_mover *mover, const struct fb_segment *segment,
 		    struct fb_region **region)
 {
+	int err = fb_region_new(mover, segment, sizeof(struct fb_nixl_region), register_part,
+				region), status, *at = NULL;
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)mover;
 	const struct fb_group *g = mover->group;
-	struct fb_nixl_region *r = calloc(1, sizeof(*r));
 	uint64_t own = (uintptr_t)fb_segment_part(segment, g->rank);
 	void *data = NULL;
 	char *all = NULL;
 	size_t n = 0;
-	int *at = NULL, err;
 
-	if (r) {
-		r->region = (struct fb_region){mover, segment};
-		r->base = calloc((size_t)g->nranks, sizeof(*r->base));
-	}
-	err = fb_group_agree(g, r && r->base ? register_part(m, r, &data, &n) : FB_ENOMEM);
+	if (err)
+		return err;
+	status = m->api.get_local_md(m->agent, &data, &n);
+	err = fb_group_agree(g, status ? fb_nixl_failed("get_local_md", status) : FB_OK);
 	if (!err)
 		err = fb_ucx_gather(g, data, n, &all, &at);
-	for (int i = 0; i < g->nranks && !err && r; i++)
+	for (int i = 0; i < g->nranks && !err; i++)
 		if (i != g->rank)
 			err = fb_nixl_load_metadata(m, i, all + at[i], (size_t)(at[i + 1] - at[i]));
 	free(data);
 	free(all);
 	free(at);
 	err = fb_group_agree(g, err);
-	if (err || !r) {
-		if (r)
-			nixl_remove(&r->region);
-		return err;
-	}
-	MPI_Allgather(&own, 1, MPI_UINT64_T, r->base, 1, MPI_UINT64_T, g->comm);
-	*region = &r->region;
-	return FB_OK;
+	if (err)
+		nixl_remove(*region);
+	else
+		MPI_Allgather(&own, 1, MPI_UINT64_T, ((struct fb_nixl_region *)*region)->base, 1,
+			      MPI_UINT64_T, g->comm);
+	return err;
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ struct fb_nixl {
 
 /* --- between nixl.c (opening, regions), nixl_move.c and nixl_file.c --------------------------- */
 
-enum { FB_NIXL_NAME_CHARS = 24 };
+enum { FB_NIXL_NAME_CHARS = 24, FB_NIXL_FILES = 1 << 16 /* descriptors that are looked at */ };
 
 /* What a notification says. */
 struct fb_nixl_message {
@@ -111,11 +111,15 @@ struct fb_nixl_mover {
 	int memory;	  /* FB_NIXL_DRAM or, of a GPU, FB_NIXL_VRAM */
 	uint64_t *device; /* [nranks]: the GPUs' numbers; 0 in host memory */
 	struct fb_gpu gpu;
-	/* nixl_ucx.c: UCX's version, its log (0: none), how much of that has gone to stderr. */
+	/*
+	 * nixl_ucx.c: UCX's version; its log, and the descriptor by which UCX writes to that (0:
+	 * none); how much of it has gone to stderr.
+	 */
 	char ucx[32];
-	int log;
+	int log, ucx_log;
 	size_t passed;
 	void *ucx_plugin; /* NIXL's, which has loaded UCX; NULL: none */
+	const char *(*ucx_version)(void);
 	void (*ucx_flush)(void); /* of UCX's log */
 };
 
@@ -168,10 +172,11 @@ void fb_nixl_telemetry_text(struct fb_nixl_mover *m, char *text, size_t chars);
 /*
  * --- nixl_ucx.c ----------------------------------------------------------------------------------
  *
- * Local. Before and behind the making of the backend; and before the mover is freed, with or
- * without the former.
+ * Local. Before the plugin is loaded, when it is, and behind the making of the backend; and before
+ * the mover is freed, with or without the former.
  */
 void fb_nixl_ucx_begin(struct fb_nixl_mover *m);
+void fb_nixl_ucx_loaded(struct fb_nixl_mover *m);
 void fb_nixl_ucx_begun(struct fb_nixl_mover *m);
 void fb_nixl_ucx_end(struct fb_nixl_mover *m);
 /*

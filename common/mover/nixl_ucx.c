@@ -4,6 +4,10 @@
  * that NIXL's plugin has loaded. The transports are in the tables of protocols that UCX writes to
  * its log when an endpoint first needs them. So UCX logs to memory of this process, from which
  * everything else goes on to stderr. Where the user has set one of the variables, nothing is set.
+ *
+ * UCX opens its log once, when it is loaded. If the plugin uses a UCX that was there before, such
+ * as that of mover ucx or of the MPI library, its log is another one, which has messages of all who
+ * use it. Then no tables are asked for, and what this mover uses is not known.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,62 +33,66 @@ void fb_nixl_ucx_begin(struct fb_nixl_mover *m)
 		return;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", m->log);
 	setenv(log_variable, name, 1);
-	setenv(table_variable, "y", 1);
+}
+
+/* The descriptor with which UCX has opened the log; 0: it has not. */
+static int find_log(int log)
+{
+	struct stat own, other;
+
+	for (int fd = fstat(log, &own) ? FB_NIXL_FILES : 0; fd < FB_NIXL_FILES; fd++)
+		if (fd != log && !fstat(fd, &other) && other.st_dev == own.st_dev &&
+		    other.st_ino == own.st_ino)
+			return fd;
+	return 0;
+}
+
+void fb_nixl_ucx_loaded(struct fb_nixl_mover *m)
+{
+	if (m->log <= 0)
+		return;
+	unsetenv(log_variable);
+	m->ucx_log = find_log(m->log);
+	if (m->ucx_log)
+		setenv(table_variable, "y", 1);
 }
 
 void fb_nixl_ucx_begun(struct fb_nixl_mover *m)
 {
-	struct {
-		const char *(*version)(void);
-		void (*flush)(void);
-	} ucx = {NULL, NULL};
 	static const struct fb_library_symbol table[] = {
-		{"ucp_get_version_string", 0, true},
-		{"ucs_log_flush", sizeof(ucx.version), true},
+		{"ucp_get_version_string", offsetof(struct fb_nixl_mover, ucx_version), true},
+		{"ucs_log_flush", offsetof(struct fb_nixl_mover, ucx_flush), true},
 	};
 
-	if (m->log > 0) {
-		unsetenv(log_variable);
+	if (m->ucx_log)
 		unsetenv(table_variable);
-	}
 	if (!strcmp(m->plugin, "UCX"))
 		m->ucx_plugin = fb_library_find("libplugin_UCX.");
 	if (!m->ucx_plugin)
 		return;
-	fb_library_functions(m->ucx_plugin, table, sizeof(table) / sizeof(table[0]), &ucx);
-	m->ucx_flush = ucx.flush;
-	if (ucx.version) {
-		snprintf(m->ucx, sizeof(m->ucx), "%.30s", ucx.version());
+	fb_library_functions(m->ucx_plugin, table, sizeof(table) / sizeof(table[0]), m);
+	if (m->ucx_version) {
+		snprintf(m->ucx, sizeof(m->ucx), "%.30s", m->ucx_version());
 		fb_fact(m->mover.session, "library.nixl.libucp.version", "%s", m->ucx);
 	}
 }
 
-/* What UCX has written, for the caller to free; NULL: nothing. */
-static char *read_log(const struct fb_nixl_mover *m)
+char *fb_nixl_ucx_pass_on(struct fb_nixl_mover *m)
 {
+	const char *line;
 	struct stat s;
 	char *text;
 	ssize_t n;
 
 	if (m->ucx_flush)
 		m->ucx_flush();
-	if (m->log <= 0 || fstat(m->log, &s) || !s.st_size)
+	if (!m->ucx_log || fstat(m->log, &s) || !s.st_size)
 		return NULL;
-	text = malloc((size_t)s.st_size + 1);
-	n = text ? pread(m->log, text, (size_t)s.st_size, 0) : 0;
-	if (text)
-		text[n > 0 ? n : 0] = '\0';
-	return text;
-}
-
-/* Passes on lines that are not a table's, from where the last call has ended. */
-char *fb_nixl_ucx_pass_on(struct fb_nixl_mover *m)
-{
-	char *text = read_log(m);
-	const char *line = text;
-
+	line = text = malloc((size_t)s.st_size + 1);
 	if (!text)
 		return NULL;
+	n = pread(m->log, text, (size_t)s.st_size, 0);
+	text[n > 0 ? n : 0] = '\0';
 	line += m->passed < strlen(text) ? m->passed : strlen(text);
 	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
 		const char *body = strstr(line, "] ");
@@ -103,6 +111,9 @@ char *fb_nixl_ucx_pass_on(struct fb_nixl_mover *m)
 void fb_nixl_ucx_end(struct fb_nixl_mover *m)
 {
 	free(fb_nixl_ucx_pass_on(m));
+	/* Others may use this UCX, and what it says from now on nobody would read. */
+	if (m->ucx_log)
+		dup2(STDERR_FILENO, m->ucx_log);
 	if (m->log > 0)
 		close(m->log);
 	fb_library_close(m->ucx_plugin);

@@ -69,6 +69,14 @@ holds "$FB_TMP/err" 'UCX +INFO'
 if grep -qE 'Description +\|' "$FB_TMP/err"; then
 	fail "UCX's tables are on the screen"
 fi
+# A UCX that was loaded before has its log already: no tables on stdout, and no path by them.
+ucs=("$libraries"/../*.libs/libucs-*)
+LD_PRELOAD=${ucs[0]} go handoff --engine nixl
+expect "exit code with a UCX loaded before" "$rc" 0
+says 'UCX plugin, UCX [0-9.]+ \(' 1
+if grep -qE 'Description +\|' "$FB_TMP/out" "$FB_TMP/err"; then
+	fail "tables of a UCX loaded before"
+fi
 FB_NIXL_BACKEND=POSIX go handoff --engine nixl
 says ",skipped,NIXL's plugin POSIX: get_local_md: error" 1
 verdict nixl_wheel_handoff

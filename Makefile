@@ -317,7 +317,7 @@ $(PLUGIN): $(foreach p,profiler profiler_record tuner,$(addprefix common/library
 include common/mover/nvshmem/kernels.mk
 
 $(UNIT): | $(FAKES)
-$(FAKES): $(B)/tests/%.so: tests/fake/%.c $(wildcard tests/fake/*) $(B)/flags
+$(FAKES): $(B)/tests/%.so: tests/fake/%.c $(wildcard tests/fake/* common/mover/*.h) $(B)/flags
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) $(COMPILE_FLAGS) -fPIC -shared -o $@ $<

@@ -82,7 +82,7 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 
 void fb_kv_backend_forget(struct fb_kv_backend *b)
 {
-	b->ops->remove(b->region);
+	fb_mover_remove(b->region);
 	b->region = b->remote = NULL;
 }
 
@@ -100,15 +100,15 @@ void fb_kv_machine_close_memory(struct fb_kv_machine *m)
 		struct fb_kv_backend *b = &m->backend[i];
 
 		if (b->packs && b->packer != b->mover)
-			b->packer->ops->remove(b->packs);
+			fb_mover_remove(b->packs);
 		if (b->packer && b->packer != b->mover)
-			b->packer->ops->close(b->packer);
+			fb_mover_close(b->packer);
 		if (b->remote && b->remote != b->region)
-			b->ops->remove(b->remote);
+			fb_mover_remove(b->remote);
 		if (b->region)
-			b->ops->remove(b->region);
+			fb_mover_remove(b->region);
 		if (b->mover)
-			b->ops->close(b->mover);
+			fb_mover_close(b->mover);
 		fb_segment_close(&b->own);
 		free(b->seen);
 	}

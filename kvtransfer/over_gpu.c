@@ -159,7 +159,7 @@ static int open_packer(const struct fb_kv_machine *m, struct fb_kv_backend *e)
 	}
 	err = fb_mover_add(e->packer, e->memory, &e->packs);
 	if (err) {
-		e->packer->ops->close(e->packer);
+		fb_mover_close(e->packer);
 		e->packer = NULL;
 	}
 	return err;

@@ -88,6 +88,7 @@ struct fb_mover {
 	const struct fb_session *session;
 	const struct fb_group *group;
 	uint64_t (*counts)[FB_NOTICES + 1]; /* [nranks]: notices given to each, of all moves */
+	unsigned regions; /* fb_mover_add() minus fb_mover_remove() */
 };
 
 struct fb_move {
@@ -239,6 +240,14 @@ struct fb_region_record {
  */
 int fb_mover_add(struct fb_mover *mover, const struct fb_segment *segment,
 		 struct fb_region **region);
+
+/* Collective: as ops->remove, of a region of fb_mover_add(). */
+void fb_mover_remove(struct fb_region *region);
+/*
+ * Collective: as ops->close. Returns how many regions were never removed, which is a mistake of the
+ * caller (printed by rank 0): their memory stays registered.
+ */
+unsigned fb_mover_close(struct fb_mover *mover);
 
 /* The own record; and why another rank's, of so many bytes, is of no such region, or NULL. */
 void fb_region_record_of(const struct fb_mover *mover, const struct fb_segment *segment,

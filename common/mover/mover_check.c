@@ -62,7 +62,27 @@ int fb_mover_add(struct fb_mover *mover, const struct fb_segment *segment,
 		}
 	}
 	free(all);
-	return err ? err : mover->ops->add(mover, segment, region);
+	if (!err)
+		err = mover->ops->add(mover, segment, region);
+	mover->regions += !err;
+	return err;
+}
+
+void fb_mover_remove(struct fb_region *region)
+{
+	region->mover->regions--;
+	region->mover->ops->remove(region);
+}
+
+unsigned fb_mover_close(struct fb_mover *mover)
+{
+	unsigned left = mover->regions;
+
+	if (left && !mover->group->rank)
+		fb_error_print("mover %s is closed with %u stale registrations of memory",
+			       mover->ops->name, left);
+	mover->ops->close(mover);
+	return left;
 }
 
 /* --- targets ---------------------------------------------------------------------------------- */

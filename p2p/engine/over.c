@@ -30,9 +30,9 @@ static void over_close(struct fb_p2p_engine *engine)
 	struct fb_over *e = (struct fb_over *)engine;
 
 	for (int i = 0; i < e->regions; i++)
-		e->mover->ops->remove(e->region[i]);
+		fb_mover_remove(e->region[i]);
 	if (e->mover)
-		e->mover->ops->close(e->mover);
+		fb_mover_close(e->mover);
 	if (e->has_gpu)
 		fb_gpu_view_close(&e->gpu);
 	free(e->region);

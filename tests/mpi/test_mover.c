@@ -85,8 +85,8 @@ static int open_on(struct bench *b, const struct fb_mover_ops *ops, const struct
 static void close_all(struct opened *o)
 {
 	MPI_Barrier(o->mover->group->comm);
-	o->mover->ops->remove(o->region);
-	o->mover->ops->close(o->mover);
+	fb_mover_remove(o->region);
+	CHECK_INT(fb_mover_close(o->mover), 0);
 	fb_segment_close(&o->segment);
 	fb_gpu_view_close(&o->gpu);
 }
@@ -239,6 +239,20 @@ static void test_unreachable(struct bench *b)
 	close_all(&o);
 }
 
+/* A caller that goes round fb_mover_remove(), and so has a registration that nobody took back. */
+static void test_stale(struct bench *b)
+{
+	char why[FB_REASON_CHARS] = "";
+	struct opened o = {.mover = NULL};
+
+	if (open_on(b, &fb_mover_shm, &b->world, &o, why))
+		return;
+	o.mover->ops->remove(o.region);
+	CHECK_INT(fb_mover_close(o.mover), 1);
+	fb_segment_close(&o.segment);
+	fb_gpu_view_close(&o.gpu);
+}
+
 /* For movers whose targets or devices check where bytes go; shared memory does not. */
 static void test_wrong(struct bench *b, const struct fb_mover_ops *ops)
 {
@@ -357,6 +371,8 @@ int main(int argc, char **argv)
 			test_mover(&b, fb_movers[i], argc > 1);
 	if (argc == 1 && !b.failed)
 		test_unreachable(&b);
+	if (named("stale", argc, argv))
+		test_stale(&b);
 	if (argc == 1)
 		test_mutants(&b);
 	if (named("wrong-target", argc, argv)) {

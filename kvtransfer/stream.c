@@ -68,7 +68,7 @@ static int expand(struct fb_run *run, void *arg)
 		keys->others = own->others.value[at[5]];
 		if (at[6])
 			keys->wire = at[6];
-		fb_keys_put(&base, fb_stream_keys);
+		fb_keys_put(&base, fb_handoff_keys);
 		err = fb_axes_expand(run, &base, &choices, adjust, state);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
 	return err;

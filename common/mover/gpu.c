@@ -161,7 +161,7 @@ const struct fb_mover_ops fb_mover_copy = {
 	.verbs = ONE_SIDED,
 	.device = true,
 	.streams = true,
-	.one_host = true,
+	.one_host = true, .fifo = true, .lands = true, /* not run on hardware */
 	.forms = copy_forms,
 	.open = open_copy,
 	.close = fb_gpu_mover_close,
@@ -186,7 +186,7 @@ const struct fb_mover_ops fb_mover_cuda = {
 	.device = true,
 	.streams = true,
 	.ordered = true,
-	.one_host = true,
+	.one_host = true, .fifo = true, .lands = true, /* not run on hardware */
 	.forms = cuda_forms,
 	.open = open_cuda,
 	.close = fb_gpu_mover_close,

@@ -305,7 +305,7 @@ static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
 	.close = rdma_close, .add = rdma_add, .remove = rdma_remove, .connect = rdma_connect,      \
 	.prepare = fb_rdma_move_prepare, .release = fb_move_free, .post = fb_rdma_move_post,       \
 	.test = fb_rdma_move_test, .arrived = fb_rdma_move_arrived, .describe = rdma_describe,     \
-	.rest = fb_rdma_move_rest
+	.rest = fb_rdma_move_rest, .fifo = true, .lands = true
 #else
 #define OPERATIONS .close = NULL
 #define rdma_gpu_open rdma_open

@@ -263,7 +263,7 @@ const struct fb_mover_ops fb_mover_ucx = {
 	.summary = "UCX's put and get",
 	.transport = "ucx",
 	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
-	.polled = true,
+	.polled = true, .fifo = true, .lands = true,
 	.open = ucx_open,
 	.close = ucx_close,
 	.add = ucx_add,

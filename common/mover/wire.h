@@ -72,10 +72,10 @@ void fb_wire_describe(struct fb_move *move, struct fb_traits *traits);
 /* All of struct fb_mover_ops that follows from there being a wire. */
 #define FB_WIRE_OPS                                                                                \
 	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET | 1u << FB_MOVE_SEND | 1u << FB_MOVE_RECV,  \
-	.polled = true, .close = fb_wire_close, .add = fb_wire_add, .remove = fb_wire_remove,      \
-	.connect = fb_wire_connect, .prepare = fb_wire_prepare, .release = fb_move_free,           \
-	.post = fb_wire_post, .test = fb_wire_test, .arrived = fb_wire_arrived,                    \
-	.describe = fb_wire_describe
+	.polled = true, .fifo = true, .close = fb_wire_close, .add = fb_wire_add,                  \
+	.remove = fb_wire_remove, .connect = fb_wire_connect, .prepare = fb_wire_prepare,          \
+	.release = fb_move_free, .post = fb_wire_post, .test = fb_wire_test,                       \
+	.arrived = fb_wire_arrived, .describe = fb_wire_describe
 
 /* --- between wire.c, wire_send.c and wire_receive.c ------------------------------------------- */
 

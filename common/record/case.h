@@ -16,7 +16,7 @@ enum fb_cadence {
 	FB_CADENCES,
 };
 
-enum { FB_VARIANT_CHARS = 1024, FB_OVERFULL_CHARS = 128, FB_OWN_BYTES = 176 };
+enum { FB_VARIANT_CHARS = 1024, FB_OVERFULL_CHARS = 128, FB_OWN_BYTES = 208 };
 
 struct fb_case {
 	const char *program;      /* "all_reduce" */

@@ -3,7 +3,7 @@
  * A request's way; see handoff.h.
  *
  * PUT: a sender begins a call when all receivers have given leave (FREE), builds and posts; a
- * receiver is through when it has counted all notices, and gives leave for the next call. GET: the
+ * receiver is through when it has been told (notify.c), and gives leave for the next call. GET: the
  * sender says that its pages are READY, the receiver builds, posts and is through when its moves
  * are done; the notice that they were read is the sender's leave. SEND: both ends post, the
  * receiver first, and says so by an empty message of MPI's. Leaves come before a call's begin, so
@@ -201,15 +201,6 @@ static int unpack(const struct fb_handoff_instance *i, struct fb_handoff_link *l
 	return err;
 }
 
-/* All of a link has come to this receiver in this call: the last link's moment stays. */
-static void note_told(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
-		      uint64_t call, struct fb_handoff_times *t)
-{
-	if (link->told != call && i->receives)
-		t->notified = fb_handoff_now(i);
-	link->told = call;
-}
-
 /* How far this rank's own moves of a link are; *open: one link more if some are under way. */
 static int look_at_moves(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
 			 uint64_t call, struct fb_handoff_times *t, int *open)
@@ -223,28 +214,9 @@ static int look_at_moves(const struct fb_handoff_instance *i, struct fb_handoff_
 	}
 	*open += link->open > 0;
 	if (!link->open)
-		note_told(i, link, call, t);
+		fb_handoff_note_told(i, link, call, t);
 	if (i->receives && !link->open)
 		link->come = link->moves;
-	return err;
-}
-
-/* How many notices of a link have come; *open: one link more if some are missing. */
-static int look_at_notices(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
-			   uint64_t call, struct fb_handoff_times *t, int *open)
-{
-	bool get = i->plan.get, told;
-	uint64_t moves = fb_handoff_pair_moves(i, link), count = 0;
-	uint64_t before = link->count_base + link->moves_before + (call - 1) * moves;
-	int err = i->engine->ops->arrived(i->engine->mover, get ? link->to : link->from,
-					  get ? FB_NOTE_GOT : FB_NOTE_PUT, &count);
-
-	told = count >= link->count_base + call * moves;
-	if (told)
-		note_told(i, link, call, t);
-	if (!get && count > before)
-		link->come = count - before;
-	*open += !told;
 	return err;
 }
 
@@ -261,8 +233,10 @@ static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_
 		if (fb_handoff_posts(i, link))
 			err = look_at_moves(i, link, call, t, &own);
 		if (fb_handoff_waits(i, link) && (link->packing || !link->follows) && !err)
-			err = look_at_notices(i, link, call, t, &others);
+			err = fb_handoff_listen(i, link, call, t, &others);
 	}
+	if (!err)
+		err = fb_handoff_tell(i);
 	for (int k = 0; k < i->links && !err; k++)
 		err = unpack(i, &i->link[k], t);
 	if (i->posts && !own)
@@ -356,22 +330,28 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	i->seen.repeat = i->seen.run = 0;
 	for (int k = 0; k < i->links; k++) {
 		i->link[k].told = 0;
+		i->link[k].said = false;
 		i->link[k].unpacked = 0;
 		i->link[k].come = 0;
 		i->link[k].open = fb_handoff_posts(i, &i->link[k]) ? i->link[k].moves : 0;
 	}
+	if (!err)
+		err = fb_handoff_tell(i);
 	while (!err && open) {
 		err = look(i, call, t, &open);
 		if (!err && open)
 			err = fb_mover_again(i->engine->mover, &spin, "waiting for a peer's pages");
 	}
+	if (!err)
+		err = fb_handoff_told(i);
 	for (int k = 0; k < i->links && i->plan.cold && !err; k++)
 		if (fb_handoff_posts(i, &i->link[k]))
 			fb_handoff_unbuild(i, &i->link[k]);
 	i->cpu_s += cpu_seconds() - cpu_s;
 	i->fastest_s = fb_kv_beside_fastest(i->fastest_s, fb_handoff_now(i) - began);
 	if (i->watches && i->receives && !err) {
-		/* What the last look did not wait for is there with the notices. */
+		/* What the last look did not wait for is there with what told of it, or late. */
+		i->early |= isnan(t->visible) && !fb_handoff_seen(i);
 		t->visible = isnan(t->visible) ? t->notified : t->visible;
 		fb_handoff_hide(i);
 	}

@@ -179,7 +179,8 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 		snprintf(reason, FB_REASON_CHARS, "staged pages are packed: --wire packed or fp8");
 	else if (p.wire == FB_KV_WIRE_FP8 && !bf16)
 		snprintf(reason, FB_REASON_CHARS, "fp8 on the wire is made of bf16 pages");
-	else if ((p.form && e->ops->can && !e->ops->can(e->mover, p.form, reason)) ||
+	else if (!fb_handoff_notifies_so(&p, e->ops, reason) ||
+		 (p.form && e->ops->can && !e->ops->can(e->mover, p.form, reason)) ||
 		 (handover && !fb_kv_carrier_can(e->ops, &p.shape, p.mode, reason)))
 		return false;
 	else if (fb_handoff_part_bytes(&p) > most)
@@ -261,7 +262,7 @@ static const char *unused_option(const struct fb_handoff_settings *own)
 		{"form", own->forms != 1},	 {"build", own->builds != 1},
 		{"flight", own->flight.count != 1 || own->flight.value[0] != 1},
 		{"beside", own->besides != 1},	 {"coalesce", own->coalesces != 1},
-		{"register", own->registers != 1},
+		{"register", own->registers != 1}, {"notify", own->notifies != 1},
 		{"trace-out", own->trace_out != NULL},
 	};
 
@@ -289,7 +290,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 						.algorithms = fb_handoff_algorithms,
 						.memories = fb_mover_memories,
 						.added = &added};
-	size_t next[27] = {0}, at[27];
+	size_t next[28] = {0}, at[28];
 	int err = FB_OK;
 	bool some = false;
 
@@ -301,23 +302,24 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 					  "kv_reshard", unused_option(own));
 	fb_kv_backend_names(&state->machine, engines);
 	/* Axes whose values are names; of all others lists have the values. */
-	const uint64_t named[27] = {
+	const uint64_t named[28] = {
 		[0] = own->models, [1] = own->operations, [2] = own->layouts, [3] = own->grains,
 		[11] = own->builds, [13] = own->contents, [14] = own->wires, [15] = own->forms,
 		[19] = own->placements, [20] = own->stagings, [23] = own->besides,
-		[24] = own->coalesces, [25] = own->registers, [26] = own->decode_layouts};
-	size_t count[27] = {
+		[24] = own->coalesces, [25] = own->registers, [26] = own->decode_layouts,
+		[27] = own->notifies};
+	size_t count[28] = {
 		[4] = own->block_tokens.count, [5] = own->tokens.count, [6] = own->prefill.count,
 		[7] = own->decode.count, [8] = own->page_run.count, [9] = own->decode_run.count,
 		[10] = own->churn.count, [12] = own->flight.count, [16] = own->layers.count,
 		[17] = own->kv_heads.count, [18] = own->head_dim.count,
 		[21] = own->staging_bytes.count, [22] = own->chunk_tokens.count};
-	for (int k = 0; k < 27; k++)
+	for (int k = 0; k < 28; k++)
 		count[k] = named[k] ? (size_t)__builtin_popcountll(named[k]) : count[k];
 	do {
 		struct fb_case base = {.registration = "none"};
 
-		for (int k = 0; k < 27; k++)
+		for (int k = 0; k < 28; k++)
 			at[k] = named[k] ? nth(named[k], next[k]) : next[k];
 		base.operation = fb_handoff_operations[at[1]];
 		if ((at[22] && at[3] != FB_GRAIN_CHUNK) ||

@@ -21,6 +21,7 @@
 #include "kvtransfer/beside.h"
 #include "kvtransfer/carrier.h"
 #include "kvtransfer/handoff/clock.h"
+#include "kvtransfer/handoff/notify.h"
 #include "kvtransfer/model.h"
 #include "kvtransfer/pages.h"
 #include "kvtransfer/staging.h"
@@ -62,12 +63,12 @@ extern const char *const fb_handoff_algorithms[]; /* verbs; then fb_kv_modes, of
 extern const char *const fb_kv_placements[], *const fb_handoff_builds[];
 extern const char *const fb_handoff_forms[]; /* of all movers; the first: the mover's usual one */
 extern const char *const fb_stream_starts[], *const fb_handoff_contents[],
-	*const fb_handoff_besides[], *const fb_handoff_coalesces[];
+	*const fb_handoff_besides[], *const fb_handoff_coalesces[], *const fb_handoff_notifies[];
 
 /* The values of the program's own options. */
 struct fb_handoff_settings {
 	uint64_t models, operations, layouts, decode_layouts, grains, verbs; /* bits */
-	uint64_t builds, registers;
+	uint64_t builds, registers, notifies;
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight, layers, kv_heads, head_dim; /* 0: the model's */
 	struct fb_sizes staging_bytes, chunk_tokens;
@@ -92,27 +93,13 @@ int fb_handoff_main(const struct fb_handoff_name *as, int argc, char **argv);
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
-	uint64_t beside, coalesce, registers; /* of handoff */
-	uint64_t block, build, chunk, decode, decode_layout, grain, layout, model;
-	uint64_t page_run, prefill, staging, tokens, wire;
-	uint32_t churn, chunk_tokens, decode_run;
-	uint32_t flight, layers; /* layers: of handoff, as dim and heads, instead of the model's */
-	union {
-		uint64_t content;
-		uint64_t placement; /* of handover; never FB_KV_AUTO */
-	};
-	union {
-		uint64_t form;   /* of handoff: an index in fb_handoff_forms */
-		uint64_t others; /* of stream */
-	};
-	union {
-		struct {
-			uint32_t dim, heads;
-		};
-		uint64_t start; /* of stream */
-	};
+	uint64_t beside, block, build, chunk, coalesce, content, decode, decode_layout, form, grain;
+	uint64_t layout, model, notify, others, page_run, placement, prefill, registers, staging;
+	uint64_t start, tokens, wire; /* form: an index in fb_handoff_forms */
+	/* Instead of the model's: dim, heads, layers. */
+	uint32_t churn, chunk_tokens, decode_run, dim, flight, heads, layers;
 };
-extern const struct fb_key fb_handoff_keys[], fb_stream_keys[];
+extern const struct fb_key fb_handoff_keys[];
 
 /* --- keys.c ----------------------------------------------------------------------------------- */
 
@@ -190,6 +177,7 @@ struct fb_handoff_plan {
 	const char *form; /* NULL: the mover's usual one */
 	const struct fb_kv_model *beside; /* which is computed meanwhile; NULL: nothing is */
 	bool registers, apart; /* memory in each request; pages of neighbours stay pieces */
+	enum fb_handoff_notify notify;
 	bool get, send, cold; /* neither get nor send: put */
 	struct fb_kv_shape shape; /* of all layers; tp: senders and receivers */
 	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, layers alike */
@@ -213,7 +201,8 @@ struct fb_handoff_link {
 	struct fb_transfer *transfer; /* [moves]: of who posts */
 	struct fb_move **move;	      /* [moves]; NULL: built in each call */
 	struct fb_move *note;	      /* FREE or READY; of the first link of a pair */
-	bool follows;		      /* another link of the same two ranks is before it */
+	struct fb_move *last;	      /* the same; of --notify last */
+	bool follows, said; /* another link of its ranks is before it; they were told of a call */
 	uint64_t count_base, note_base; /* notices before this case */
 	uint64_t bytes, from_at, to_at; /* all of it; where both ends' pages begin */
 	uint64_t wire_bytes;		/* of all moves: less where pages are quantised */
@@ -275,6 +264,7 @@ struct fb_handoff_instance {
 	double cpu_s;	 /* of this process, in calls */
 	double sm_s;	 /* of this rank's multiprocessors, in a call */
 	bool watches;	 /* calls in which receivers look at their pages (watch.c) */
+	bool early;	 /* in one of them this rank was told before its bytes were there */
 	struct {
 		int link;
 		uint32_t repeat, run;

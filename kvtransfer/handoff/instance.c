@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One case of handoff, from setup to teardown; see handoff.h. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +123,7 @@ static int time_bulk(struct fb_handoff_instance *i)
 	}
 	/* Leaves of GETs are ahead by one call, of PUTs by the last one. */
 	for (int k = 0; k < i->links; k++)
-		i->link[k].count_base += BULK_TRIES * fb_handoff_pair_moves(i, &i->link[k]);
+		i->link[k].count_base += BULK_TRIES * fb_handoff_pair_notices(i, &i->link[k]);
 	for (int k = 0; k < i->links; k++) {
 		struct fb_handoff_link *link = &i->link[k];
 
@@ -303,6 +304,12 @@ int fb_handoff_check(void *instance, int calls, struct fb_mismatch *bad)
 		for (int side = FB_KV_SIDES - 1; side >= 0 && !err; side--)
 			if (i->job[j].index[side] >= 0)
 				err = i->pages->check(&i->job[j], (enum fb_kv_side)side, bad);
+	if (i->early && !err) {
+		if (!bad->errors++) {
+			snprintf(bad->got, sizeof(bad->got), "not there when notified");
+			snprintf(bad->expected, sizeof(bad->expected), "there");
+		}
+	}
 	return err;
 }
 

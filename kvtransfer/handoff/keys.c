@@ -53,41 +53,14 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(layers, FB_KEY_U32, NULL),
 	KEY(layout, FB_KEY_CHOICE, fb_kv_layouts),
 	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
+	KEY(notify, FB_KEY_CHOICE, fb_handoff_notifies),
+	KEY(others, FB_KEY_U64, NULL),
 	KEY(page_run, FB_KEY_U64, NULL),
+	KEY(placement, FB_KEY_CHOICE, fb_kv_placements),
 	KEY(prefill, FB_KEY_U64, NULL),
 	{"register", FB_KEY_CHOICE, offsetof(struct fb_handoff_keys, registers),
 	 fb_handoff_builds},
 	KEY(staging, FB_KEY_CHOICE, fb_kv_stagings),
-	KEY(tokens, FB_KEY_U64, NULL),
-	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
-	{NULL, FB_KEY_U64, 0, NULL},
-};
-
-static const struct fb_key handover_keys[] = {
-	KEY(block, FB_KEY_U64, NULL),
-	KEY(churn, FB_KEY_U32, NULL),
-	KEY(decode, FB_KEY_U64, NULL),
-	KEY(decode_layout, FB_KEY_CHOICE, fb_kv_layouts),
-	KEY(decode_run, FB_KEY_U32, NULL),
-	KEY(dim, FB_KEY_U32, NULL),
-	KEY(heads, FB_KEY_U32, NULL),
-	KEY(layers, FB_KEY_U32, NULL),
-	KEY(layout, FB_KEY_CHOICE, fb_kv_layouts),
-	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
-	KEY(page_run, FB_KEY_U64, NULL),
-	KEY(placement, FB_KEY_CHOICE, fb_kv_placements),
-	KEY(prefill, FB_KEY_U64, NULL),
-	KEY(tokens, FB_KEY_U64, NULL),
-	{NULL, FB_KEY_U64, 0, NULL},
-};
-
-const struct fb_key fb_stream_keys[] = {
-	KEY(block, FB_KEY_U64, NULL),
-	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
-	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
-	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
-	KEY(others, FB_KEY_U64, NULL),
-	KEY(page_run, FB_KEY_U64, NULL),
 	KEY(start, FB_KEY_CHOICE, fb_stream_starts),
 	KEY(tokens, FB_KEY_U64, NULL),
 	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
@@ -158,18 +131,19 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 		.chunk_tokens = narrow(keys->chunk_tokens, 0),
 		.get = !strcmp(c->algorithm, "get"),
 		.send = !strcmp(c->algorithm, "send"), .apart = value(keys->coalesce, 0) == 1,
+		.notify = (enum fb_handoff_notify)value(keys->notify, FB_NOTIFY_EACH),
 		.cold = value(keys->build, 1) == 1, .registers = value(keys->registers, 0) == 1,
 		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES),
 		.staging = (enum fb_kv_staging)value(keys->staging, FB_KV_STAGING_NONE),
 		.chunk = keys->chunk == FB_KEY_NONE ? UINT64_MAX : keys->chunk};
 	const struct fb_kv_model *model;
-	bool own = false;
+	bool own;
 
 	if (p.operation == FB_HANDOFF_HANDOVER) {
 		p.mode = (enum fb_kv_mode)fb_handoff_mode_of(c->algorithm);
 		p.placement = (enum fb_kv_placement)keys->placement;
 	}
-	if (strcmp(c->operation, "stream") && keys->form != FB_KEY_NONE)
+	if (keys->form != FB_KEY_NONE)
 		p.form = fb_handoff_forms[keys->form];
 	model = fb_kv_model_find(fb_kv_model_names[value(keys->model, 0)]);
 	if (value(keys->beside, 0))
@@ -177,13 +151,12 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 	if (p.operation == FB_HANDOFF_FIT)
 		return p;
 	p.shape = fb_kv_model_shape(model, (uint32_t)fb_datatype_size(c->datatype));
-	if (strcmp(c->operation, "stream"))
-		own = put_own_shape(keys, &p.shape);
+	own = put_own_shape(keys, &p.shape);
 	put_request(keys, &p.shape);
 	p.flight = (int)narrow(keys->flight, 1);
 	p.lists = 1;
 	p.list[0] = p.shape;
-	if (p.operation != FB_HANDOFF_HANDOVER && value(keys->content, 0)) {
+	if (value(keys->content, 0)) {
 		p.lists = fb_kv_model_weights(model, &p.shape, p.list);
 		if (!p.lists)
 			p.unlike = "the model's table has only the experts that a token passes";
@@ -245,7 +218,7 @@ static void put_handover(const struct fb_handoff_settings *own, const size_t *at
 	put_pages(own, at, keys);
 	if (keys->layers == UINT32_MAX || keys->heads == UINT32_MAX || keys->dim == UINT32_MAX)
 		keys->model = at[0];
-	fb_keys_put(c, handover_keys);
+	fb_keys_put(c, fb_handoff_keys);
 }
 
 void fb_handoff_put_keys(const struct fb_handoff_settings *own, const size_t *at, uint64_t ranks,
@@ -281,6 +254,8 @@ void fb_handoff_put_keys(const struct fb_handoff_settings *own, const size_t *at
 		keys->flight = (uint32_t)own->flight.value[at[12]];
 	if (at[24])
 		keys->coalesce = at[24];
+	if (at[27])
+		keys->notify = at[27];
 	if (at[25])
 		keys->registers = keys->build = at[25];
 	if (at[14])

@@ -265,7 +265,7 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 			.remote = plan->send ? NULL : i->engine->region,
 			.piece = at, .pieces = n, .repeats = repeats, .apart = plan->apart,
 			.local_step = step[flip], .remote_step = step[!flip],
-			.notice = plan->send ? 0 : plan->get ? FB_NOTE_GOT : FB_NOTE_PUT};
+			.notice = fb_handoff_notice(plan)};
 		at += n;
 		link->pieces += n * repeats;
 		link->bytes += fb_transfer_bytes(&link->transfer[m]);
@@ -309,6 +309,8 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 			err = fb_handoff_build(i, link);
 		if (i->plan.cold)
 			fb_handoff_unbuild(i, link);
+		if (!err)
+			err = fb_handoff_last_open(i, link);
 	}
 	if (waits && !err) {
 		note.peer = get ? link->to : link->from;
@@ -349,6 +351,8 @@ void fb_handoff_links_close(struct fb_handoff_instance *i)
 		fb_handoff_unbuild(i, link);
 		if (link->note)
 			i->engine->ops->release(link->note);
+		if (link->last)
+			i->engine->ops->release(link->last);
 		for (uint32_t m = 0; m < link->packings && link->packing; m++)
 			fb_kv_packing_close(&link->packing[m], i->engine->device);
 		free(link->packing);

@@ -58,6 +58,10 @@ static const struct fb_option options[] = {
 		"layer (layer-block); each head of such a block (head-slice)"),
 	NUMBERS(chunk_tokens, "chunk-tokens", "256", 1, UINT64_C(1) << 24,
 		"tokens of a chunk of --grain chunk"),
+	CHOICES(notifies, "notify", "each", fb_handoff_notifies,
+		"how the receivers of puts are told: a notice of the mover with each move; one "
+		"behind the last move of a request to a receiver; or the sender waits for its "
+		"moves, then sends a message by MPI"),
 	CHOICES(coalesces, "coalesce", "yes", fb_handoff_coalesces,
 		"pages that are neighbours at both ends become one piece; no: each page is one, "
 		"and the mover does not join them either"),

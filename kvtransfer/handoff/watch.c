@@ -125,6 +125,7 @@ static int watch_pages(struct fb_handoff_instance *i)
 	     k++) {
 		err = fb_group_agree(w, request(i));
 		i->calls = k ? i->calls : 0;
+		i->early &= k > 0;
 		spent_s = fb_handoff_now(i) - began;
 		MPI_Allreduce(MPI_IN_PLACE, &spent_s, 1, MPI_DOUBLE, MPI_MAX, w->comm);
 	}

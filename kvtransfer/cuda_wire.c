@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/cuda/cuda_error.h"
-#include "kvtransfer/wire_kernels.h"
+#include "kvtransfer/pages_kernels.h"
 
 int fb_kv_gpu_packing_open(struct fb_kv_packing *p)
 {

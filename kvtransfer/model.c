@@ -10,31 +10,35 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Layers that are dense; of others: experts, their ffn, shared ones; MLA's latent and value. */
+#define LIKE_V3 3, 256, 2048, 1, 1536, 128
 /* clang-format off */
 #define MODELS(M) \
-	/* name        layers kv dim parts entry index window of hidden heads query   ffn dense */ \
-	M("tiny",               4,  2,  64, 2,   0,   0,   0,  0,   256,   4,  64,    512, 1) \
-	M("tiny-window",        4,  2,  64, 2,   0,   0,  32,  2,   256,   4,  64,    512, 1) \
-	M("llama-3.1-8b",      32,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  14336, 1) \
-	M("llama-3.1-70b",     80,  8, 128, 2,   0,   0,   0,  0,  8192,  64, 128,  28672, 1) \
-	M("llama-3.1-405b",   126,  8, 128, 2,   0,   0,   0,  0, 16384, 128, 128,  53248, 1) \
-	M("mixtral-8x7b",      32,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  28672, 0) \
-	M("mixtral-8x22b",     56,  8, 128, 2,   0,   0,   0,  0,  6144,  48, 128,  32768, 0) \
-	M("qwen2.5-7b",        28,  4, 128, 2,   0,   0,   0,  0,  3584,  28, 128,  18944, 1) \
-	M("qwen2.5-72b",       80,  8, 128, 2,   0,   0,   0,  0,  8192,  64, 128,  29568, 1) \
-	M("qwen3-8b",          36,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  12288, 1) \
-	M("qwen3-235b-a22b",   94,  4, 128, 2,   0,   0,   0,  0,  4096,  64, 128,  12288, 0) \
-	M("gpt-oss-20b",       24,  8,  64, 2,   0,   0, 128, 12,  2880,  64,  64,  11520, 0) \
-	M("gpt-oss-120b",      36,  8,  64, 2,   0,   0, 128, 18,  2880,  64,  64,  11520, 0) \
-	M("deepseek-v3",       61,  1, 576, 1,   0,   0,   0,  0,  7168, 128, 192,  18432, 0) \
-	M("deepseek-v3.2-fp8", 61,  1, 576, 1, 656,   0,   0,  0,  7168, 128, 192,  18432, 0) \
-	M("deepseek-v4-like",  61,  1, 576, 1, 576, 132,   0,  0,  7168, 128, 192,  18432, 0)
+	/* name      layers kv dim parts entry index window of hidden heads query ffn dense ... */ \
+	M("tiny",               4,2, 64,2,  0,  0,   0,  0,  256,   4,  64,   512,4) \
+	M("tiny-window",        4,2, 64,2,  0,  0,  32,  2,  256,   4,  64,   512,4) \
+	M("tiny-moe",           4,2, 64,2,  0,  0,   0,  0,  256,   4,  64,   256,1,4,128,1) \
+	M("llama-3.1-8b",      32,8,128,2,  0,  0,   0,  0, 4096,  32, 128, 14336,32) \
+	M("llama-3.1-70b",     80,8,128,2,  0,  0,   0,  0, 8192,  64, 128, 28672,80) \
+	M("llama-3.1-405b",   126,8,128,2,  0,  0,   0,  0,16384, 128, 128, 53248,126) \
+	M("mixtral-8x7b",      32,8,128,2,  0,  0,   0,  0, 4096,  32, 128, 28672,0,8,14336) \
+	M("mixtral-8x22b",     56,8,128,2,  0,  0,   0,  0, 6144,  48, 128, 32768,0,8,16384) \
+	M("qwen2.5-7b",        28,4,128,2,  0,  0,   0,  0, 3584,  28, 128, 18944,28) \
+	M("qwen2.5-72b",       80,8,128,2,  0,  0,   0,  0, 8192,  64, 128, 29568,80) \
+	M("qwen3-8b",          36,8,128,2,  0,  0,   0,  0, 4096,  32, 128, 12288,36) \
+	M("qwen3-235b-a22b",   94,4,128,2,  0,  0,   0,  0, 4096,  64, 128, 12288,0,128,1536) \
+	M("gpt-oss-20b",       24,8, 64,2,  0,  0, 128, 12, 2880,  64,  64, 11520,0,32,2880) \
+	M("gpt-oss-120b",      36,8, 64,2,  0,  0, 128, 18, 2880,  64,  64, 11520,0,128,2880) \
+	M("deepseek-v3",       61,1,576,1,  0,  0,   0,  0, 7168, 128, 192, 18432,LIKE_V3) \
+	M("deepseek-v3.2-fp8", 61,1,576,1,656,  0,   0,  0, 7168, 128, 192, 18432,LIKE_V3) \
+	M("deepseek-v4-like",  61,1,576,1,576,132,   0,  0, 7168, 128, 192, 18432,LIKE_V3)
 /* clang-format on */
 
-#define MODEL(name_, l, k, d, p, e, i, w, wl, h, q, qd, f, de)                                     \
+/* What follows the ffn is in the order of members. */
+#define MODEL(name_, l, k, d, p, e, i, w, wl, h, q, qd, f, ...)                                    \
 	{.name = (name_), .layers = (l), .kv_heads = (k), .head_dim = (d), .parts = (p),           \
 	 .entry_bytes = (e), .index_bytes = (i), .window = (w), .windowed = (wl), .hidden = (h),   \
-	 .heads = (q), .query_dim = (qd), .ffn = (f), .dense = (de)},
+	 .heads = (q), .query_dim = (qd), .ffn = (f), __VA_ARGS__},
 #define NAME(name_, ...) name_,
 
 const struct fb_kv_model fb_kv_models[] = {MODELS(MODEL){.name = NULL}};
@@ -113,33 +117,61 @@ uint32_t fb_kv_model_first_block(const struct fb_kv_model *m, uint32_t tokens,
 	return m->window && m->window < tokens ? (tokens - m->window) / block_tokens : 0;
 }
 
-/* A matrix of each layer: so many rows of each head (columns), or all rows of a slice each. */
-static struct fb_kv_shape matrix(const struct fb_kv_model *m, const struct fb_kv_shape *asked,
-				 uint32_t heads, uint32_t tokens, uint32_t dim, uint32_t parts)
+/*
+ * Adds matrices of some layers, [head][row][column] (HND) or [row][head][column], of heads or
+ * experts that ranks divide among each other; of one head each rank has a copy.
+ */
+static struct fb_kv_shape *add(struct fb_kv_shape *end, const struct fb_kv_shape *asked,
+			       uint32_t layers, uint32_t heads, uint32_t rows, uint32_t columns,
+			       uint32_t parts, enum fb_kv_layout layout)
 {
-	return (struct fb_kv_shape){
-		.layers = m->layers, .kv_heads = heads, .head_dim = dim, .parts = parts,
-		.element_bytes = asked->element_bytes, .tokens = tokens, .block_tokens = tokens,
-		.whole = true, .layout = {FB_KV_HND, FB_KV_HND},
+	*end = (struct fb_kv_shape){
+		.layers = layers, .kv_heads = heads, .head_dim = columns, .parts = parts,
+		.element_bytes = asked->element_bytes, .tokens = rows, .block_tokens = rows,
+		.whole = true, .layout = {layout, layout},
 		.tp = {asked->tp[FB_KV_PREFILL], asked->tp[FB_KV_DECODE]}};
+	return end + 1;
 }
 
-int fb_kv_model_weights(const struct fb_kv_model *m, const struct fb_kv_shape *asked,
+/* Gate, up and down, divided evenly among any power of two of ranks that the width has. */
+static struct fb_kv_shape *add_ffn(struct fb_kv_shape *end, const struct fb_kv_shape *asked,
+				   uint32_t layers, uint32_t hidden, uint32_t width)
+{
+	uint32_t slices = width & -width;
+
+	if (!layers || !width)
+		return end;
+	end = add(end, asked, layers, slices, width / slices, hidden, 2, FB_KV_HND);
+	return add(end, asked, layers, slices, hidden, width / slices, 1, FB_KV_NHD);
+}
+
+int fb_kv_model_weights(const struct fb_kv_model *m, const struct fb_kv_shape *s,
 			struct fb_kv_shape list[FB_KV_LISTS])
 {
-	/* The FFN is divided evenly among any power of two of ranks that its width has. */
-	uint32_t slices = m->ffn & -m->ffn;
+	uint32_t n = m->layers, sparse = n - m->dense_layers, dim = m->query_dim, h = m->hidden;
+	uint32_t value = m->query_latent ? m->value_dim : dim, expert = m->expert_ffn;
+	uint32_t latent = m->head_dim - (dim - value);
+	struct fb_kv_shape *end = list;
 
-	if (!m->dense)
-		return 0;
-	list[0] = matrix(m, asked, m->heads, m->query_dim, m->hidden, 1);
-	list[1] = matrix(m, asked, m->kv_heads, m->head_dim, m->hidden, 2);
-	list[2] = matrix(m, asked, m->heads, m->hidden, m->query_dim, 1);
-	list[3] = matrix(m, asked, slices, m->ffn / slices, m->hidden, 2);
-	list[4] = matrix(m, asked, slices, m->hidden, m->ffn / slices, 1);
-	for (int side = 0; side < FB_KV_SIDES; side++)
-		list[2].layout[side] = list[4].layout[side] = FB_KV_NHD;
-	return 5;
+	if (m->query_latent) {
+		/* A key is as wide as a value without its position, which the cache has, too. */
+		end = add(end, s, n, 1, m->query_latent, h, 1, FB_KV_HND);
+		end = add(end, s, n, 1, m->head_dim, h, 1, FB_KV_HND);
+		end = add(end, s, n, m->heads, dim, m->query_latent, 1, FB_KV_HND);
+		end = add(end, s, n, m->heads, 2 * value, latent, 1, FB_KV_HND);
+	} else {
+		end = add(end, s, n, m->heads, dim, h, 1, FB_KV_HND);
+		end = add(end, s, n, m->kv_heads, m->head_dim, h, 2, FB_KV_HND);
+	}
+	end = add(end, s, n, m->heads, h, value, 1, FB_KV_NHD);
+	end = add_ffn(end, s, m->dense_layers, h, m->ffn);
+	if (sparse) {
+		end = add(end, s, sparse, 1, m->experts, h, 1, FB_KV_HND);
+		end = add(end, s, sparse, m->experts, expert, h, 2, FB_KV_HND);
+		end = add(end, s, sparse, m->experts, h, expert, 1, FB_KV_HND);
+		end = add_ffn(end, s, sparse, h, m->shared * expert);
+	}
+	return (int)(end - list);
 }
 
 const char *fb_kv_model_unlike(const struct fb_kv_model *m)

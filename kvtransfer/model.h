@@ -19,7 +19,9 @@ struct fb_kv_model {
 	uint32_t hidden, heads;	     /* queries' heads */
 	uint32_t query_dim;	     /* of a head of queries */
 	uint32_t ffn;		     /* of all experts that a token passes through, together */
-	bool dense;		     /* `ffn` is the whole FFN, so that weights are known */
+	uint32_t dense_layers;	     /* the first, whose whole FFN `ffn` is; all others have */
+	uint32_t experts, expert_ffn, shared; /* these, and for each token so many shared ones */
+	uint32_t query_latent, value_dim;     /* of MLA; else 0 */
 };
 
 /* "tiny", "llama-3.1-8b", ..., NULL: the names of fb_kv_models, in order. */
@@ -36,7 +38,7 @@ uint64_t fb_kv_model_bytes(const struct fb_kv_model *model, uint32_t element_byt
 /* Its cache on one rank of each side; tokens, block_tokens and page_run are the caller's. */
 struct fb_kv_shape fb_kv_model_shape(const struct fb_kv_model *model, uint32_t element_bytes);
 
-enum { FB_KV_LISTS = 5 };
+enum { FB_KV_LISTS = 12 };
 
 /*
  * What the cache is made of, as shapes whose layers are alike; `asked` is the model's shape with
@@ -49,8 +51,9 @@ int fb_kv_model_lists(const struct fb_kv_model *model, const struct fb_kv_shape 
 /*
  * The weights of its layers, as shapes without pages: matrices of q; k and v; o; gate and up; down,
  * rows of [out][in]. Ranks hold rows of q, k, v, gate and up, and columns of o and down, as tensor
- * parallelism divides them, and copies of k and v where there are more ranks than KV heads. Vectors
- * and embeddings are left out. Returns how many; 0: the table does not know the whole FFN.
+ * parallelism divides them, copies of k and v where there are more ranks than KV heads, copies of
+ * routers and of MLA's projections to latents, and whole experts. Vectors and embeddings are left
+ * out. Returns how many.
  */
 int fb_kv_model_weights(const struct fb_kv_model *model, const struct fb_kv_shape *asked,
 			struct fb_kv_shape list[FB_KV_LISTS]);

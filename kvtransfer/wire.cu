@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel that gathers and scatters messages, quantised or not; it is in wire_device.h. */
 #include "common/cuda/device.h"
-#include "kvtransfer/wire_kernels.h"
+#include "kvtransfer/pages_kernels.h"
 /* Needs the device's functions. */
 #include "kvtransfer/wire_device.h"
 

@@ -281,6 +281,7 @@ int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call)
 	return err;
 }
 
+/* Gives leave for the next request; senders of a last notice see to it that it is on its way. */
 static int give_leave(const struct fb_handoff_instance *i)
 {
 	int err = FB_OK;
@@ -290,6 +291,8 @@ static int give_leave(const struct fb_handoff_instance *i)
 			err = i->engine->ops->post(i->link[k].note);
 			if (!err)
 				err = fb_move_wait(i->link[k].note);
+		} else if (i->link[k].last) {
+			err = fb_move_wait(i->link[k].last);
 		}
 	return err;
 }
@@ -342,8 +345,6 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 		if (!err && open)
 			err = fb_mover_again(i->engine->mover, &spin, "waiting for a peer's pages");
 	}
-	if (!err)
-		err = fb_handoff_told(i);
 	for (int k = 0; k < i->links && i->plan.cold && !err; k++)
 		if (fb_handoff_posts(i, &i->link[k]))
 			fb_handoff_unbuild(i, &i->link[k]);

@@ -158,9 +158,7 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 	p.list[0] = p.shape;
 	if (value(keys->content, 0)) {
 		p.lists = fb_kv_model_weights(model, &p.shape, p.list);
-		if (!p.lists)
-			p.unlike = "the model's table has only the experts that a token passes";
-		else if (p.cut > FB_KV_CUT_RUN)
+		if (p.cut > FB_KV_CUT_RUN)
 			p.unlike = "weights have no blocks, heads and chunks of tokens";
 		return p;
 	}
@@ -264,11 +262,9 @@ void fb_handoff_put_keys(const struct fb_handoff_settings *own, const size_t *at
 		keys->staging = at[20];
 	if (at[20] == FB_KV_STAGING_PIPELINED)
 		keys->chunk = own->staging_bytes.value[at[21]];
-	if (at[13]) {
+	if (at[13])
 		keys->content = at[13];
-		fb_keys_put(c, fb_handoff_keys);
-		return;
-	}
-	put_pages(own, at, keys);
+	else
+		put_pages(own, at, keys);
 	fb_keys_put(c, fb_handoff_keys);
 }

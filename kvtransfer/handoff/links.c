@@ -309,8 +309,10 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 			err = fb_handoff_build(i, link);
 		if (i->plan.cold)
 			fb_handoff_unbuild(i, link);
-		if (!err)
-			err = fb_handoff_last_open(i, link);
+		note.peer = link->to;
+		note.notice = FB_NOTE_PUT;
+		if (!err && i->plan.notify == FB_NOTIFY_LAST && !link->follows)
+			err = fb_move_prepare(i->engine->mover, &note, 1, NULL, &link->last);
 	}
 	if (waits && !err) {
 		note.peer = get ? link->to : link->from;

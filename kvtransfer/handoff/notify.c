@@ -37,16 +37,6 @@ uint64_t fb_handoff_pair_notices(const struct fb_handoff_instance *i,
 	return i->plan.notify == FB_NOTIFY_LAST ? 1 : fb_handoff_pair_moves(i, link);
 }
 
-int fb_handoff_last_open(const struct fb_handoff_instance *i, struct fb_handoff_link *link)
-{
-	const struct fb_transfer last = {.verb = FB_MOVE_PUT, .peer = link->to,
-					 .notice = FB_NOTE_PUT};
-
-	if (i->plan.notify != FB_NOTIFY_LAST || link->follows)
-		return FB_OK;
-	return fb_move_prepare(i->engine->mover, &last, 1, NULL, &link->last);
-}
-
 static bool same_pair(const struct fb_handoff_link *a, const struct fb_handoff_link *b)
 {
 	return a->from == b->from && a->to == b->to;
@@ -70,15 +60,6 @@ int fb_handoff_tell(const struct fb_handoff_instance *i)
 		else
 			MPI_Send(NULL, 0, MPI_BYTE, link->to, TAG, i->state->machine.world->comm);
 	}
-	return err;
-}
-
-int fb_handoff_told(const struct fb_handoff_instance *i)
-{
-	int err = FB_OK;
-
-	for (int k = 0; k < i->links && !err; k++)
-		err = i->link[k].last ? fb_move_wait(i->link[k].last) : FB_OK;
 	return err;
 }
 

@@ -27,11 +27,8 @@ bool fb_handoff_notifies_so(const struct fb_handoff_plan *plan, const struct fb_
 int fb_handoff_notice(const struct fb_handoff_plan *plan);
 uint64_t fb_handoff_pair_notices(const struct fb_handoff_instance *i,
 				 const struct fb_handoff_link *link);
-/* Prepares what tells the receiver behind all moves, where that is a notice. */
-int fb_handoff_last_open(const struct fb_handoff_instance *i, struct fb_handoff_link *link);
-/* Senders: tells the receivers whose moves are far enough; and waits until that is done. */
+/* Senders: tells the receivers whose moves are far enough. */
 int fb_handoff_tell(const struct fb_handoff_instance *i);
-int fb_handoff_told(const struct fb_handoff_instance *i);
 /* All of a link has come to this receiver in this call: the last link's moment stays. */
 void fb_handoff_note_told(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
 			  uint64_t call, struct fb_handoff_times *t);

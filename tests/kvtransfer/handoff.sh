@@ -105,12 +105,13 @@ go 2 --engine shm --tokens 48 --model llama-3.1-8b,deepseek-v3,deepseek-v3.2-fp8
 expect "rows of models" "$(rows ',(ok|few),')" 4
 expect "pages of a latent" "$(rows 'model=deepseek-v3;.*,1,183,18432,')" 1
 expect "pages of packed entries" "$(rows 'model=deepseek-v3.2-fp8;.*,1,183,10496,')" 1
-# Weights: rows of a rank are one piece of a matrix, columns are one in each row; and the experts
-# that a token does not pass are not known.
-go 3 --engine shm --content weights --model tiny,mixtral-8x7b --prefill 1,2 --decode 1,2 \
+# Weights: rows of a rank are one piece of a matrix, columns are one in each row; experts are whole.
+go 3 --engine shm --content weights --model tiny,tiny-moe,deepseek-v3 --prefill 1,2 --decode 1,2 \
 	--tokens 16,32 --layout hnd,nhd
 expect "rows of weights" "$(rows ',4718592,.*content=weights;.*,(ok|few),')" 3
-expect "weights of experts" "$(rows 'model=mixtral-8x7b;.*,skipped,.*experts')" 4
+expect "weights of experts" "$(rows ',4921344,.*model=tiny-moe;.*,(ok|few),')" 3
+expect "weights beyond the memory" \
+	"$(rows 'model=deepseek-v3;.*,skipped,"?(pages of a rank are .*, its memory|4 ranks)')" 4
 expect "pieces of weights, one rank to one" "$(rows 'decode=1;.*prefill=1,.*,28,')" 1
 # Of 4 layers 5 matrices by rows and 2 by columns, of 256 rows each, for either receiver.
 expect "pieces of weights, one rank to two" "$(rows 'decode=2;.*prefill=1,.*,4136,')" 1

@@ -345,9 +345,44 @@ static void test_mutants(void)
 	}
 }
 
-/* Elements of matrices from the published widths; and plans of a small model's, carried out. */
+/* Parameters of layers and embeddings, without vectors, against the published numbers. */
+static void test_parameters(void)
+{
+	static const struct {
+		const char *model;
+		double published;	/* in 1e9 */
+		uint32_t words, tables; /* of the embeddings */
+	} models[] = {
+		{"llama-3.1-8b", 8.030, 128256, 2},	{"llama-3.1-70b", 70.554, 128256, 2},
+		{"llama-3.1-405b", 405.853, 128256, 2}, {"mixtral-8x7b", 46.703, 32000, 2},
+		{"mixtral-8x22b", 140.621, 32000, 2},	{"qwen2.5-7b", 7.616, 152064, 2},
+		{"qwen2.5-72b", 72.706, 152064, 2},	{"qwen3-8b", 8.191, 151936, 2},
+		{"qwen3-235b-a22b", 235.094, 151936, 2}, {"gpt-oss-20b", 20.915, 201088, 2},
+		{"gpt-oss-120b", 116.829, 201088, 2},	{"deepseek-v3", 671.026, 129280, 2},
+	};
+
+	for (size_t k = 0; k < sizeof(models) / sizeof(models[0]); k++) {
+		const struct fb_kv_model *m = fb_kv_model_find(models[k].model);
+		const struct fb_kv_shape asked = {.element_bytes = 1, .tp = {1, 1}};
+		struct fb_kv_shape list[FB_KV_LISTS];
+		int n = fb_kv_model_weights(m, &asked, list);
+		double sum = (double)models[k].tables * models[k].words * m->hidden;
+
+		for (int l = 0; l < n; l++)
+			sum += (double)fb_kv_bytes(&list[l]);
+		CHECK(sum > models[k].published * 0.998e9 && sum < models[k].published * 1.002e9);
+	}
+}
+
+/* Elements of matrices from the published widths; and plans of small models', carried out. */
 static void test_weights(void)
 {
+	const struct fb_kv_model small[] = {
+		{.layers = 2, .kv_heads = 2, .head_dim = 4, .hidden = 24, .heads = 4,
+		 .query_dim = 6, .ffn = 20, .dense_layers = 2},
+		{.layers = 3, .kv_heads = 1, .head_dim = 7, .hidden = 8, .heads = 4,
+		 .query_dim = 6, .ffn = 12, .dense_layers = 1, .experts = 4, .expert_ffn = 4,
+		 .shared = 1, .query_latent = 5, .value_dim = 4}};
 	const uint64_t a_layer = UINT64_C(2) * 4096 * 4096 + UINT64_C(2) * 1024 * 4096 +
 				 UINT64_C(3) * 4096 * 14336;
 	struct fb_kv_shape asked = {.element_bytes = 2, .tp = {1, 1}}, list[FB_KV_LISTS];
@@ -357,17 +392,14 @@ static void test_weights(void)
 	for (int l = 0; l < n; l++)
 		bytes += fb_kv_bytes(&list[l]);
 	CHECK_INT(bytes, a_layer * 32 * 2);
-	CHECK_INT(fb_kv_model_weights(fb_kv_model_find("mixtral-8x7b"), &asked, list), 0);
 	for (uint32_t p = 1; p <= 4; p *= 2)
-		for (uint32_t d = 1; d <= 4; d *= 2) {
-			struct fb_kv_model small = {.layers = 2, .kv_heads = 2, .head_dim = 4,
-						    .hidden = 24, .heads = 4, .query_dim = 6,
-						    .ffn = 20, .dense = true};
+		for (uint32_t k = 0; k < 6; k++) {
+			bool sparse = k >= 3;
 
 			asked.tp[FB_KV_PREFILL] = p;
-			asked.tp[FB_KV_DECODE] = d;
-			n = fb_kv_model_weights(&small, &asked, list);
-			CHECK_INT(n, 5);
+			asked.tp[FB_KV_DECODE] = 1u << k % 3;
+			n = fb_kv_model_weights(&small[sparse], &asked, list);
+			CHECK_INT(n, sparse ? 12 : 5);
 			for (int l = 0; l < n; l++) {
 				struct world w;
 
@@ -385,6 +417,7 @@ int main(void)
 	test_layouts();
 	test_counts();
 	test_mutants();
+	test_parameters();
 	test_weights();
 	return check_done("kv_plan");
 }

@@ -74,24 +74,6 @@ paste -d, <(column algorithm) <(column variant) <(column visible_us) <(column no
 		bad += !($5 > 0 && $5 <= $6)
 	} END { exit bad || seen != 3 }' || fail "moments of receivers"
 verdict handoff_path
-# Each way to tell receivers, of several lists, requests, sizes of moves and kinds of messages.
-go 3 --engine shm,cma,tcp,file,ucx,mpi_window --notify all --grain request,layer-block \
-	--decode 1,2 --wire pages,packed --flight 1,3 --model tiny-window --tokens 48
-expect "exit code of notify" "$rc" 0
-expect "wrong rows of notify" "$(rows ',(wrong|fault),')" 0
-expect "rows told by one notice" "$(rows ',(shm|cma|tcp|file),.*notify=last;.*,(ok|few),')" 64
-expect "rows told by a message" "$(rows ',(shm|cma),.*notify=message;.*,(ok|few),')" 32
-expect "puts that a message can overtake" \
-	"$(rows ',(tcp|file|mpi_window),.*notify=message;.*,skipped,.*can overtake the pages')" 48
-go 2 --engine tcp,mpi --algorithm get,send --notify all
-expect "moves that receivers post themselves" "$(rows "notify=.*,skipped,.*receiver's own moves")" 6
-# A notice, or a message, before its data.
-FB_MOVERS=$FB_BUILD/tests/libmover_early.so go 2 --engine early --notify all --grain request,layer
-expect "exit code of early notices" "$rc" 2
-expect "rows of early notices" "$(rows 'notify=(last|message);.*,wrong,')" 4
-holds "$csv" 'element 0 is not there when notified, expected there'
-expect "rows of notices in time" "$(rows ',early,.*,(ok|few),')" 2
-verdict handoff_notify
 go 2 --engine shm --tokens 600 --page-run 1,4 --decode-run 0,2 --churn 0,60,90
 expect "rows of tables" "$(rows ',(ok|few),')" 6
 # Runs of four pages at both ends: 38 blocks are ten runs, or some more, in each of 8 regions.
@@ -105,13 +87,13 @@ go 2 --engine shm --tokens 48 --model llama-3.1-8b,deepseek-v3,deepseek-v3.2-fp8
 expect "rows of models" "$(rows ',(ok|few),')" 4
 expect "pages of a latent" "$(rows 'model=deepseek-v3;.*,1,183,18432,')" 1
 expect "pages of packed entries" "$(rows 'model=deepseek-v3.2-fp8;.*,1,183,10496,')" 1
-# Weights: rows of a rank are one piece of a matrix, columns are one in each row; experts are whole.
+# Rows of weights of a rank are one piece, columns are one in each row; experts are whole.
 go 3 --engine shm --content weights --model tiny,tiny-moe,deepseek-v3 --prefill 1,2 --decode 1,2 \
 	--tokens 16,32 --layout hnd,nhd
 expect "rows of weights" "$(rows ',4718592,.*content=weights;.*,(ok|few),')" 3
 expect "weights of experts" "$(rows ',4921344,.*model=tiny-moe;.*,(ok|few),')" 3
-expect "weights beyond the memory" \
-	"$(rows 'model=deepseek-v3;.*,skipped,"?(pages of a rank are .*, its memory|4 ranks)')" 4
+expect "weights beyond memory" "$(rows \
+	'model=deepseek-v3;.*,skipped,"?(pages of a rank are .*, its memory|4 ranks)')" 4
 expect "pieces of weights, one rank to one" "$(rows 'decode=1;.*prefill=1,.*,28,')" 1
 # Of 4 layers 5 matrices by rows and 2 by columns, of 256 rows each, for either receiver.
 expect "pieces of weights, one rank to two" "$(rows 'decode=2;.*prefill=1,.*,4136,')" 1
@@ -340,8 +322,7 @@ FB_MOVERS=$FB_BUILD/tests/libfake_gdrapi.so go 2 --engine shm
 expect "exit code of a library that is no plugin" "$rc" 3
 holds "$FB_TMP/err" 'libfake_gdrapi.so: it has no fb_mover_plugin'
 # A notice that never comes ends the case at its timeout, and is a fault that says who waited.
-usual=("${small[@]}")
-small=(--quiet --timeout "$((3 * slow))s" --run t)
+usual=("${small[@]}") small=(--quiet --timeout "$((3 * slow))s" --run t)
 FB_MOVERS=$FB_BUILD/tests/libmover_faulty.so go 2 --engine faulty
 small=("${usual[@]}")
 expect "exit code of a lost notice" "$rc" 5

@@ -113,8 +113,7 @@ struct fb_mover_ops {
 	bool ordered;          /* a notice comes behind the pieces of all transfers of its move */
 	bool polled;           /* bytes move only while both ends call */
 	bool one_host;         /* no peer on another host */
-	bool fifo;  /* a notice comes behind all PUTs that were posted to its peer before */
-	bool lands; /* a PUT that is done is in the peer's memory, or acknowledged by its device */
+	bool fifo, lands; /* notices come behind all earlier PUTs; a PUT that is done has landed */
 	/* Ways to do the same, ending in NULL, the usual one first; NULL: there is one. */
 	const char *const *forms;
 

@@ -366,14 +366,13 @@ static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 
 #define REST                                                                                       \
 	.transport = "nixl", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .polled = true,       \
-	.lands = true,                                                                             \
 	.close = fb_nixl_close, .add = nixl_add, .remove = nixl_remove, .connect = nixl_connect,   \
 	.prepare = fb_nixl_prepare, .release = fb_nixl_release, .post = fb_nixl_post,              \
 	.test = fb_nixl_test, .arrived = fb_nixl_arrived, .describe = nixl_describe
 
 const struct fb_mover_ops fb_mover_nixl = {
 	.name = "nixl", .summary = "NIXL's write and read by one of its plugins",
-	.open = nixl_open, REST,
+	.open = nixl_open, .lands = true, REST,
 };
 
 /* Posted and waited for by the processor: it has no calls on streams. */

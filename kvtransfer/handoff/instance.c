@@ -304,7 +304,9 @@ int fb_handoff_check(void *instance, int calls, struct fb_mismatch *bad)
 		for (int side = FB_KV_SIDES - 1; side >= 0 && !err; side--)
 			if (i->job[j].index[side] >= 0)
 				err = i->pages->check(&i->job[j], (enum fb_kv_side)side, bad);
-	if (i->early && !err && !bad->errors++) {
+	if (i->early && !err) {
+		bad->errors++;
+		bad->index = 0;
 		snprintf(bad->got, sizeof(bad->got), "not there when notified");
 		snprintf(bad->expected, sizeof(bad->expected), "there");
 	}

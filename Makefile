@@ -225,7 +225,7 @@ object = $(1:%.c=$(B)/%.o)
 CU_OBJECTS := $(CU_SRC:%.cu=build/cuda/%.o)
 LIB := $(B)/libfabricbench.a
 TOOLLIB := $(if $(TOOLLIB_SRC),$(B)/libfabricbench-tools.a)
-# A profiler and a tuner plugin for NCCL of any job; they need nothing of the rest.
+# Plugins for NCCL of any job: they use nothing of the program, which may have such names as well.
 PLUGIN := $(B)/libfabricbench-nccl.so
 BIN := $(addprefix $(B)/bin/,$(notdir $(PROGRAM_SRC:.c=)))
 TOOLS := $(addprefix $(B)/bin/,$(notdir $(TOOL_SRC:.c=)))
@@ -309,10 +309,10 @@ $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(TOOLLIB) $(L
 	$(call say,LINK,$@)
 	$(Q)$(MPICC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) $(LIBRARIES)
 
-$(PLUGIN): $(foreach p,profiler profiler_record tuner,$(addprefix common/library/nccl/$p.,c h)) \
-	$(B)/flags
+$(PLUGIN): $(wildcard $(addprefix common/library/nccl/,profiler*.[ch] tuner.[ch])) $(B)/flags
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(COMPILE_FLAGS) $(OPTIMISE) -fPIC -shared -o $@ $(filter %.c,$^) -lpthread
+	$(Q)$(CC) $(COMPILE_FLAGS) $(OPTIMISE) -fPIC -shared -Wl,-Bsymbolic -o $@ $(filter %.c,$^) \
+		-lpthread
 
 include common/mover/nvshmem/kernels.mk
 

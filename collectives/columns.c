@@ -27,4 +27,6 @@ const struct fb_column fb_collective_columns[FB_COLLECTIVE_COLUMNS] = {
 			    "where none was wrong: 95% bound of the share that is"},
 	[FB_MODEL_US] = {"model_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
 			 "the call by NCCL's own model (--nccl-model)"},
+	[FB_GPU_US] = {"gpu_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
+		       "a call's kernels by the GPU's timer (--nccl-gpu-time)"},
 };

@@ -188,6 +188,7 @@ enum fb_collective_column {
 	FB_STALE_CALLS,
 	FB_STALE_BOUND,
 	FB_MODEL_US,
+	FB_GPU_US,
 	FB_COLLECTIVE_COLUMNS,
 };
 

@@ -79,7 +79,7 @@ struct fb_settings {
 	int gpu_direct; /* enum fb_gpu_direct */
 	const char *nccl_library;
 	int nccl_force_by; /* enum fb_nccl_force_by */
-	bool nccl_model;
+	bool nccl_model, nccl_gpu_time;
 	uint64_t gpus_per_process; /* of engine nccl-process; 0: as many as there are */
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */

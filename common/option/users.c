@@ -82,6 +82,7 @@ static const struct {
 	{"nccl-force", COLLECTIVE | LIFE | STEP},
 	{"nccl-force-by", COLLECTIVE},
 	{"nccl-model", COLLECTIVE},
+	{"nccl-gpu-time", COLLECTIVE},
 	{"gpus-per-process", COLLECTIVE | LIFE},
 	{"registration", COLLECTIVE | LIFE | STEP | MESSAGES},
 	{"copy-direction", COLLECTIVE | STEP},

@@ -16,7 +16,7 @@
 #include <string.h>
 
 typedef struct { char internal[128]; } unique_id;
-typedef struct { int nranks, rank, simulated, windows; } *comm_t;
+typedef struct { int nranks, rank, simulated, windows, number; } *comm_t;
 
 typedef struct {
 	size_t size;
@@ -68,7 +68,8 @@ static int note_one(const char *name, comm_t comm, const void *in, void *out, si
 		return 3;
 	last = comm;
 	fake_tell(name, comm->rank, comm->nranks, calls.depth);
-	fake_tuner_ask(name, count, comm->windows);
+	fake_tuner_ask(name, count, calls.cta_policy == 2 ? 0 : comm->windows);
+	fake_profile(name, count, other, comm->nranks, calls.windows > 0 && calls.cta_policy == 2);
 	if (calls.count == FAKE_MOST_CALLS)
 		return 0; /* programs go on for longer than a test looks */
 	calls.count++;
@@ -76,7 +77,7 @@ static int note_one(const char *name, comm_t comm, const void *in, void *out, si
 				.type = type, .op = op, .other = other, .stream = stream,
 				.group = calls.depth};
 	snprintf(c->name, sizeof(c->name), "%s", name);
-	return 0;
+	return fake_name(comm->number, comm->rank, name, other, calls.depth);
 }
 
 /* Threads of a process with several GPUs call at once. */
@@ -131,7 +132,7 @@ static int make(comm_t *comm, int nranks, unique_id id, int rank)
 	*comm = fake_tuner_load(nranks) ? NULL : malloc(sizeof(**comm));
 	if (!*comm)
 		return 2;
-	**comm = (__typeof__(**comm)){nranks, rank, 0, 0};
+	**comm = (__typeof__(**comm)){nranks, rank, 0, 0, calls.made};
 	calls.made++;
 	snprintf(calls.algorithm, sizeof(calls.algorithm), "%s", algorithm ? algorithm : "");
 	snprintf(calls.protocol, sizeof(calls.protocol), "%s", protocol ? protocol : "");
@@ -231,8 +232,7 @@ API(GroupStart, void)
 
 API(GroupEnd, void)
 {
-	calls.depth--;
-	return 0;
+	return --calls.depth ? 0 : fake_connect();
 }
 
 API(AllReduce, const void *in, void *out, size_t count, int type, int op, comm_t comm, void *stream)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/fake/nccl_profiler.h"
+
 /* With FB_FAKE_NCCL_LOG=FILE each process adds "NAME RANK/RANKS DEPTH-OF-GROUPS" to FILE.<pid>. */
 static inline void fake_tell(const char *name, int rank, int nranks, int depth)
 {
@@ -48,6 +50,73 @@ static inline void fake_meet(const char *what, int nranks, int rank)
 	}
 }
 
+enum { FAKE_COMMS = 64, FAKE_PEERS = 16, FAKE_SENDS = 1, FAKE_RECEIVES = 2 };
+
+/* Of each communicator and peer: directions in which they are connected, and those of the group. */
+static struct {
+	int rank, steps[FAKE_PEERS];
+	int connected[FAKE_PEERS], named[FAKE_PEERS];
+} fake_comms[FAKE_COMMS];
+
+/* What the peer's group names in the same step, which is waited for. */
+static inline int fake_peer_names(const char *folder, int comm, int step, int peer, int rank)
+{
+	char name[512];
+
+	for (int named = 1;; named = named % 3 + 1) {
+		snprintf(name, sizeof(name), "%s/pair.%d.%d.%d.%d.%d", folder, comm, step, peer,
+			 rank, named);
+		if (!access(name, F_OK))
+			return named;
+		usleep(1000);
+	}
+}
+
+/*
+ * With FB_FAKE_NCCL_MEET two ranks are connected as 2.28.3 connects them: when a group first names
+ * a direction between them, both say what their groups name, and wait for each other. If that
+ * differs it is an error, NCCL's "Message truncated".
+ */
+static inline int fake_connect(void)
+{
+	const char *folder = getenv("FB_FAKE_NCCL_MEET");
+	int code = 0;
+
+	for (int i = 0; folder && i < FAKE_COMMS * FAKE_PEERS; i++) {
+		__typeof__(fake_comms[0]) *c = &fake_comms[i / FAKE_PEERS];
+		int peer = i % FAKE_PEERS, named = c->named[peer] & ~c->connected[peer], theirs;
+		int comm = i / FAKE_PEERS, step = c->steps[peer];
+		char name[512];
+
+		c->named[peer] = 0;
+		if (!named)
+			continue;
+		c->connected[peer] |= named;
+		c->steps[peer]++;
+		snprintf(name, sizeof(name), "%s/pair.%d.%d.%d.%d.%d", folder, comm, step, c->rank,
+			 peer, named);
+		if (close(creat(name, 0600)))
+			abort();
+		theirs = fake_peer_names(folder, comm, step, peer, c->rank);
+		if (theirs != (named == 3 ? 3 : 3 - named))
+			code = 3;
+	}
+	return code;
+}
+
+/* A send or receive, at a depth of groups. `comm` counts those that the process has made. */
+static inline int fake_name(int comm, int rank, const char *name, int peer, int depth)
+{
+	bool sends = !strcmp(name, "Send");
+
+	if ((!sends && strcmp(name, "Recv")) || peer == rank || comm >= FAKE_COMMS ||
+	    peer >= FAKE_PEERS)
+		return 0;
+	fake_comms[comm].rank = rank;
+	fake_comms[comm].named[peer] |= sends ? FAKE_SENDS : FAKE_RECEIVES;
+	return depth ? 0 : fake_connect();
+}
+
 /*
  * Files that NCCL's rank 0 writes where it is asked to. It appends, so that a test sees how often
  * it was. For the topology all ranks exchange theirs once more: those that are not asked hang the
@@ -80,6 +149,7 @@ static inline void fake_make(int nranks, int rank)
 	fake_tell(host ? host : "make", rank, nranks, -1);
 	fake_meet("make", nranks, rank);
 	fake_dump(nranks, rank);
+	fake_profile_open(nranks, rank);
 }
 
 #endif

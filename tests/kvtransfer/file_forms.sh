@@ -47,7 +47,8 @@ if unshare -m mount -t tmpfs -o size=256k none "$FB_TMP/full" 2>/dev/null; then
 		runs=$((runs + 1)) # that shell's
 		[ "$(rows ',skipped,.*io_uring')" -eq 0 ] || continue
 		expect "exit code of a full disk, $form" "$rc" 5
-		holds "$FB_TMP/err" 'writing [0-9]+ bytes at [0-9]+ of a file: No space left on device'
+		holds "$FB_TMP/err" \
+			'writing [0-9]+ bytes at [0-9]+ of a file: No space left on device'
 	done
 	verdict file_forms_full_disk
 else

@@ -35,14 +35,17 @@ verdict fake_gpu_movers
 
 # The NCCL that is none moves nothing, but tells what it is asked: the first group names all pairs
 # in both directions.
-export FB_FAKE_NCCL_LOG=$FB_TMP/nccl
+# It refuses groups that name a pair of ranks differently when these are not connected yet.
+export FB_FAKE_NCCL_LOG=$FB_TMP/nccl FB_FAKE_NCCL_MEET=$FB_TMP/pairs
+mkdir "$FB_FAKE_NCCL_MEET"
 FB_FAKE_GPU_EACH=1 moves 3 right nccl
+grep -q 'ncclSend and ncclRecv: some error' "$FB_TMP/out" && fail "pairs are named differently"
 for log in "$FB_TMP"/nccl.*; do
 	expect "first messages of ${log##*/}" \
 		"$(grep -E '^(Send|Recv) ' "$log" | head -n 4 | cut -d' ' -f1,3 | tr '\n' ';')" \
 		"Send 1;Recv 1;Send 1;Recv 1;"
 done
-unset FB_FAKE_NCCL_LOG
+unset FB_FAKE_NCCL_LOG FB_FAKE_NCCL_MEET
 verdict fake_gpu_mover_nccl
 
 # Waits are in streams only, and this test looks by the host: it cannot see blind ones.

@@ -146,6 +146,16 @@ static void test_log(void)
 	CHECK_STR(selection, "SYMK_AGxLL_R");
 	fb_nccl_ran_parse(PREFIX "AllGather [Copy Engine]: 64 Bytes -> cudaMemcpyBatch\n", &ran);
 	CHECK_STR(ran.algorithm, "copyengine");
+	CHECK_STR(ran.protocol, "");
+	/* Between nodes: 2.30.7 has the first line, 2.32 the second one behind it. */
+	fb_nccl_ran_parse(PREFIX "AlltoAll [Hierarchical CE]: 64 Bytes -> RMA proxy + CE\n", &ran);
+	CHECK_STR(ran.algorithm, "copyengine");
+	CHECK_STR(ran.protocol, "hierarchical");
+	fb_nccl_ran_parse(PREFIX "AllGather [Hierarchical CE]: 64 Bytes -> RMA proxy + CE\n"
+			  PREFIX "AllGather [Hierarchical CE]: 64 Bytes -> Rail Ring RMA proxy + "
+			  "CE\n", &ran);
+	CHECK_STR(ran.protocol, "rail-ring");
+	CHECK(!fb_nccl_ran_as(&ran, &ring) && fb_nccl_ran_as(&ran, &own));
 }
 
 #define NODE "node:7:9 [0] NCCL INFO "
@@ -251,6 +261,29 @@ static void test_setup(void)
 	CHECK_STR(s->bootstrap, "ib0:10.1.0.1<0>");
 	CHECK_STR(s->ring, "3 -> 0 -> 1");
 	CHECK_STR(s->channels, "2 coll, 0 nvls, 2 p2p");
+	/* Subsystem GRAPH, in the order of 2.28: the ring of rank 0 as a whole comes first. */
+	wire = (struct fb_nccl_wire){.warnings = 0};
+	fb_nccl_wire_parse(
+		NODE "=== System : maxBw 370.0 totalBw 370.0 ===\n"
+		NODE "CPU/0-0 (1/1/2)\n"
+		NODE "+ PCI[24.0] - NIC/0-1000\n"
+		NODE "KV Convert to int : could not find value of 'x' in dictionary, falling back "
+		"to 60\n"
+		NODE "Pattern 4, crossNic 0, nChannels 12, bw 20.000000/20.000000, type NVL/PIX, "
+		"sameChannels 1\n"
+		NODE " 0 : NET/0-0 GPU/0-1b000 GPU/0-43000 NET/0-0\n"
+		NODE "Pattern 1, crossNic 0, nChannels 12, bw 40.000000/20.000000, type NVL/PIX, "
+		"sameChannels 1\n"
+		NODE "Tree 0 : -1 -> 0 -> 1/-1/-1\n"
+		NODE "Channel 00/24 :    0   1\n"
+		NODE "Ring 00 : 1 -> 0 -> 1\n"
+		NODE "Trees [0] 1/-1/-1->0->-1\n", &wire);
+	CHECK_STR(s->graph, "crossNic 0, nChannels 12, bw 20.000000/20.000000, type NVL/PIX, "
+			    "sameChannels 1");
+	CHECK_STR(s->ring, "0 1");
+	CHECK_STR(s->tree, "1/-1/-1->0->-1");
+	CHECK_STR(wire.via, "");
+	CHECK_INT(wire.warnings, 0);
 }
 
 static struct fb_nccl_ran logged(const struct fb_nccl *nccl, const char *subsystems,
@@ -296,6 +329,8 @@ static void test_defaults(void)
 	CHECK(strlen(text) < 24);
 }
 
+#define SUBSYSTEMS "INIT,BOOTSTRAP,ENV,GRAPH,P2P,SHM,NET,TUNING"
+
 static void test_log_file(void)
 {
 	struct fb_nccl nccl;
@@ -311,18 +346,17 @@ static void test_log_file(void)
 		return;
 	unsetenv("NCCL_DEBUG");
 	unsetenv("NCCL_DEBUG_SUBSYS");
-	CHECK_STR(logged(&nccl, "INIT,BOOTSTRAP,ENV,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
+	CHECK_STR(logged(&nccl, SUBSYSTEMS, &wire).algorithm, "ring");
 	CHECK_STR(wire.via, "P2P/CUMEM/read");
 	CHECK(!getenv("NCCL_DEBUG") && !getenv("NCCL_DEBUG_FILE") && !getenv("NCCL_DEBUG_SUBSYS"));
 	/* To the terminal: what is missing is added, and put back. */
 	setenv("NCCL_DEBUG", "WARN", 1);
 	setenv("NCCL_DEBUG_SUBSYS", "COLL", 1);
-	CHECK_STR(logged(&nccl, "COLL,INIT,BOOTSTRAP,ENV,P2P,SHM,NET,TUNING", &wire).algorithm,
-		  "ring");
+	CHECK_STR(logged(&nccl, "COLL," SUBSYSTEMS, &wire).algorithm, "ring");
 	CHECK_STR(getenv("NCCL_DEBUG"), "WARN");
 	CHECK_STR(getenv("NCCL_DEBUG_SUBSYS"), "COLL");
 	setenv("NCCL_DEBUG_SUBSYS", "^TUNING", 1);
-	CHECK_STR(logged(&nccl, "INIT,BOOTSTRAP,ENV,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
+	CHECK_STR(logged(&nccl, SUBSYSTEMS, &wire).algorithm, "ring");
 	/* To a file: only what is new in it, and nothing is changed. */
 	fd = mkstemp(file);
 	f = fdopen(fd, "w");

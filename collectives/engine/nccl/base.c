@@ -3,6 +3,8 @@
 #include "collectives/engine/nccl/base.h"
 
 #include "common/base/error.h"
+#include "common/library/nccl/watch.h"
+#include "common/measure/clock.h"
 
 int fb_nccl_base_open(struct fb_nccl_base *b)
 {
@@ -14,6 +16,8 @@ int fb_nccl_base_open(struct fb_nccl_base *b)
 	if (err)
 		return err == FB_EUNSUPPORTED ? FB_OK : err;
 	MPI_Allreduce(&b->gpu.major, &b->least_major, 1, MPI_INT, MPI_MIN, group->comm);
+	if (session->settings->nccl_gpu_time)
+		fb_nccl_watch_open();
 	b->has_nccl = !fb_nccl_find(&b->nccl, session, group, b->gpu.shared, b->why);
 	return FB_OK;
 }
@@ -22,4 +26,11 @@ void fb_nccl_base_close(struct fb_nccl_base *b)
 {
 	if (b->has_gpu)
 		fb_gpu_view_close(&b->gpu);
+}
+
+double fb_nccl_now_us(const struct fb_nccl_base *b)
+{
+	const struct fb_clock *clock = b->engine.session->clock;
+
+	return clock ? 1e6 * fb_clock_now(clock) : 0;
 }

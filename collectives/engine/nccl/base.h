@@ -26,4 +26,7 @@ struct fb_nccl_base {
 int fb_nccl_base_open(struct fb_nccl_base *base);
 void fb_nccl_base_close(struct fb_nccl_base *base);
 
+/* The time in us; 0 if nobody measures. */
+double fb_nccl_now_us(const struct fb_nccl_base *base);
+
 #endif

@@ -14,13 +14,13 @@
 
 #include "collectives/engine/nccl/base.h"
 #include "collectives/engine/nccl/calls.h"
+#include "collectives/engine/nccl/gpu_time.h"
 #include "collectives/engine/nccl/model.h"
 #include "collectives/engine/nccl/tuning.h"
 #include "collectives/engine/on_stream.h"
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/library/nccl/plugin.h"
-#include "common/measure/clock.h"
 
 struct nccl_engine {
 	struct fb_nccl_base base;
@@ -42,7 +42,7 @@ struct nccl_request {
 	struct fb_nccl_call call;
 	struct fb_nccl_ran ran;
 	struct fb_nccl_wire wire; /* of its communicator, as far as told by then */
-	double model_us;          /* NAN: not known */
+	double model_us, gpu_us;  /* NAN: not known */
 	double kept_us; /* the communicator and what it connected, of which other rows profit */
 };
 
@@ -215,6 +215,8 @@ static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 	if (!err)
 		err = fb_gpu_stream_wait(r->on.stream);
 	read_log(r, log);
+	if (r->op->count && r->group->need.registration == FB_NCCL_WINDOW_COPY)
+		fb_nccl_ran_conclude(&r->ran, w->nranks);
 	err = fb_group_agree(w, err);
 	if (err)
 		return err;
@@ -249,14 +251,6 @@ static void nccl_release(struct fb_request *request)
 	fb_nccl_call_close(&r->call);
 }
 
-/* 0 where nobody measures. */
-static double now_us(const struct nccl_engine *e)
-{
-	const struct fb_clock *clock = e->base.engine.session->clock;
-
-	return clock ? 1e6 * fb_clock_now(clock) : 0;
-}
-
 /* Everything behind the request's memory. Collective; the same value on all ranks. */
 static int set_up(struct nccl_request *r, const struct fb_case *c)
 {
@@ -284,11 +278,11 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	err = fb_group_agree(e->group, err);
 	if (!err && r->by == FB_NCCL_BY_CALL)
 		fb_nccl_call_configure(&r->call, &r->choice, channels);
-	r->kept_us = -now_us(e);
+	r->kept_us = -fb_nccl_now_us(&e->base);
 	fb_nccl_log_begin(&log, &e->base.nccl, e->group->rank);
 	if (!err)
 		err = fb_nccl_group_get(&e->groups, &e->base.nccl, e->group, &need, &r->group);
-	r->kept_us += now_us(e);
+	r->kept_us += fb_nccl_now_us(&e->base);
 	if (err)
 		goto end_log;
 	r->call.comm = r->group->comm;
@@ -302,11 +296,13 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	if (r->op->ctas.poll == FB_NCCL_POLL_EACH)
 		fb_gpu_stream_watch_closely(r->on.stream);
 	fb_gpu_stream_commands(r->on.stream, 4); /* a kernel, and events of NCCL's own */
-	r->kept_us -= now_us(e);
+	r->kept_us -= fb_nccl_now_us(&e->base);
 	err = try_call(r, &log);
+	if (!err && e->settings->nccl_gpu_time)
+		err = fb_nccl_gpu_time(e->group, r->on.stream, &r->gpu_us);
 	if (!err && e->settings->nccl_model)
 		err = fb_nccl_model(&e->base.nccl, e->group, &asked, &r->call, &r->model_us);
-	r->kept_us += now_us(e);
+	r->kept_us += fb_nccl_now_us(&e->base);
 	/* After an error of a call a communicator is good for nothing; the next case makes one. */
 	if (err)
 		fb_nccl_group_drop(&e->groups, &e->base.nccl, r->group);
@@ -323,7 +319,7 @@ static int nccl_prepare(struct fb_request *request, const struct fb_case *c,
 
 	r->engine = (struct nccl_engine *)request->engine;
 	r->op = op;
-	r->model_us = NAN;
+	r->model_us = r->gpu_us = NAN;
 	r->choice = fb_nccl_choice_named(c->algorithm, c->protocol);
 	return set_up(r, c);
 }
@@ -352,6 +348,7 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 	if (!forced && fb_nccl_ran_ignores(&r->ran, r->op->collective))
 		fb_traits_flag(traits, "nccl-env-ignored");
 	traits->extra[FB_MODEL_US] = r->model_us;
+	traits->extra[FB_GPU_US] = r->gpu_us;
 	fb_on_stream_describe(&r->on, &e->base.gpu, traits);
 }
 

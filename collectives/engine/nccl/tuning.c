@@ -12,15 +12,14 @@ enum { MOST_LOG_BYTES = 8 << 20 };
 
 static const char *const variables[FB_NCCL_LOG_VALUES] = {
 	"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"};
-static const char subsystems[] = "INIT,BOOTSTRAP,ENV,P2P,SHM,NET,TUNING";
+static const char subsystems[] = "INIT,BOOTSTRAP,ENV,GRAPH,P2P,SHM,NET,TUNING";
 
 /* The word at `text` in lower case without '_': "COLLNET_DIRECT" becomes "collnetdirect". */
-static void copy_word(const char *text, char word[FB_NCCL_NAME_CHARS])
+static void copy_word(const char *text, char *word, size_t size)
 {
 	size_t n = 0;
 
-	for (; (isalnum((unsigned char)*text) || *text == '_') && n + 1 < FB_NCCL_NAME_CHARS;
-	     text++)
+	for (; (isalnum((unsigned char)*text) || *text == '_') && n + 1 < size; text++)
 		if (*text != '_')
 			word[n++] = (char)tolower((unsigned char)*text);
 	word[n] = '\0';
@@ -52,8 +51,8 @@ static bool parse_classic(const char *line, struct fb_nccl_ran *ran)
 	if (!protocol)
 		return false;
 	*ran = (struct fb_nccl_ran){.channels = 0};
-	copy_word(algorithm + strlen("Bytes -> Algo "), ran->algorithm);
-	copy_word(protocol + strlen(" proto "), ran->protocol);
+	copy_word(algorithm + strlen("Bytes -> Algo "), ran->algorithm, sizeof(ran->algorithm));
+	copy_word(protocol + strlen(" proto "), ran->protocol, sizeof(ran->protocol));
 	name_number(ran->algorithm, algorithms, sizeof(algorithms) / sizeof(algorithms[0]));
 	name_number(ran->protocol, protocols, sizeof(protocols) / sizeof(protocols[0]));
 	channels = strstr(protocol, "={");
@@ -82,6 +81,29 @@ static bool parse_symmetric(const char *line, struct fb_nccl_ran *ran)
 	return true;
 }
 
+/*
+ * "AllGather [Copy Engine]: 64 Bytes -> cudaMemcpy", between nodes "[Hierarchical CE]: 64 Bytes ->
+ * RMA proxy + CE" (2.30), and behind that line "[Hierarchical CE]: 64 Bytes -> Rail Ring RMA proxy
+ * + CE" or "Rail Direct" (2.32).
+ */
+static bool parse_copies(const char *line, struct fb_nccl_ran *ran)
+{
+	bool hierarchical = strstr(line, "[Hierarchical CE]:") != NULL;
+	const char *rail = strstr(line, "-> Rail ");
+
+	if (!hierarchical && !strstr(line, "[Copy Engine]:"))
+		return false;
+	*ran = (struct fb_nccl_ran){.algorithm = "copyengine"};
+	if (hierarchical && rail) {
+		strcpy(ran->protocol, "rail-");
+		copy_word(rail + strlen("-> Rail "), ran->protocol + strlen("rail-"),
+			  sizeof(ran->protocol) - strlen("rail-"));
+	} else if (hierarchical) {
+		strcpy(ran->protocol, "hierarchical");
+	}
+	return true;
+}
+
 void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran)
 {
 	*ran = (struct fb_nccl_ran){.channels = 0};
@@ -90,9 +112,8 @@ void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran)
 		char line[512];
 
 		snprintf(line, sizeof(line), "%.*s", (int)(n < 511 ? n : 511), log);
-		if (!parse_classic(line, ran) && !parse_symmetric(line, ran) &&
-		    (strstr(line, "[Copy Engine]:") || strstr(line, "[Hierarchical CE]")))
-			*ran = (struct fb_nccl_ran){.algorithm = "copyengine"};
+		(void)(parse_classic(line, ran) || parse_symmetric(line, ran) ||
+		       parse_copies(line, ran));
 		log += n + (log[n] == '\n');
 	}
 }
@@ -155,13 +176,14 @@ void fb_nccl_ran_path(const struct fb_nccl *nccl, const char *call, const char *
 	if (wire->warnings)
 		snprintf(warned, sizeof(warned), ", %d warnings: %s", wire->warnings,
 			 wire->warning);
-	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s%s%s%s%s%s%s%s",
+	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s%s%s%s%s%s%s%s%s",
 		 fb_nccl_version_text(nccl, version), call, how,
 		 *ran->algorithm ? ran->algorithm : "untold", *ran->protocol ? " " : "",
 		 ran->protocol, *ran->kernel ? " " : "", ran->kernel, cluster,
 		 *wire->via ? " via " : "", wire->via,
 		 strstr(wire->via, "NET/") && *wire->setup.network ? ", network " : "",
-		 strstr(wire->via, "NET/") ? wire->setup.network : "", warned);
+		 strstr(wire->via, "NET/") ? wire->setup.network : "",
+		 ran->silent && *ran->algorithm ? ", as NCCL told of no kernel" : "", warned);
 }
 
 /* Expands a file name as NCCL does: %h is the host, %p the process. */
@@ -203,6 +225,7 @@ void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl, int 
 	int fd;
 
 	*log = (struct fb_nccl_log){.nccl = NULL};
+	fb_nccl_watch_begin(false);
 	if (level && file) {
 		/* If several ranks write into one file, the first rank reads it. */
 		if (!rank || strstr(file, "%p"))
@@ -248,14 +271,11 @@ static void restore(struct fb_nccl_log *log)
 	log->nccl->ResetDebugInit();
 }
 
-void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire)
+static void read_file(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire)
 {
 	char *text;
 	FILE *f;
 
-	*ran = (struct fb_nccl_ran){.channels = 0};
-	if (!*log->file)
-		return;
 	if (log->nccl)
 		restore(log);
 	f = fopen(log->file, "r");
@@ -275,6 +295,44 @@ void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb
 		(void)unlink(log->file);
 	for (int i = 0; i < FB_NCCL_LOG_VALUES; i++)
 		free(log->before[i]);
+}
+
+void fb_nccl_ran_see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran)
+{
+	if (seen->copies) {
+		strcpy(ran->algorithm, "copyengine");
+	} else if (seen->kernel && *seen->kernel) {
+		strcpy(ran->algorithm, "symmetric");
+		snprintf(ran->kernel, sizeof(ran->kernel), "%s", seen->kernel);
+	} else if (seen->algorithm) {
+		copy_word(seen->algorithm, ran->algorithm, sizeof(ran->algorithm));
+		copy_word(seen->protocol ? seen->protocol : "", ran->protocol,
+			  sizeof(ran->protocol));
+	} else if (seen->p2p) {
+		strcpy(ran->algorithm, "sendrecv");
+	}
+	ran->channels = seen->channels;
+	ran->silent = seen->watched && !seen->events;
+}
+
+void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, int nranks)
+{
+	if (ran->silent && !*ran->algorithm && nranks > 1)
+		strcpy(ran->algorithm, "copyengine");
+}
+
+void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire)
+{
+	bool own = log->nccl != NULL;
+	struct fb_nccl_seen seen;
+
+	fb_nccl_watch_end(&seen);
+	*ran = (struct fb_nccl_ran){.channels = 0};
+	if (*log->file)
+		read_file(log, ran, wire);
+	if (!*ran->algorithm)
+		fb_nccl_ran_see(&seen, ran);
+	ran->silent = ran->silent && own;
 	*log = (struct fb_nccl_log){.nccl = NULL};
 }
 

@@ -4,8 +4,9 @@
  *
  * NCCL logs algorithm, protocol and channels of a call (NCCL_DEBUG=INFO, subsystem TUNING) on rank
  * 0 only. Each rank logs the transports that it sends by (P2P, SHM, NET), and its setup (INIT,
- * BOOTSTRAP, ENV). Writing the log costs time, so it is switched on for one call and off again, by
- * ncclResetDebugInit, which versions since 2.24 have. Sends and receives have no line in TUNING.
+ * BOOTSTRAP, ENV, GRAPH). Writing the log costs time, so it is switched on for one call and off
+ * again, by ncclResetDebugInit, which versions since 2.24 have. Sends and receives have no line in
+ * TUNING, and before 2.29 copy engines have none: NCCL's profiler reports these (watch.h).
  *
  * If the user has set NCCL_DEBUG, the user still gets the log: this module prints its own file
  * after reading it. A file that the user named is read in place; its contents depend on the level
@@ -16,23 +17,34 @@
 
 #include "common/library/nccl/api.h"
 #include "common/library/nccl/force.h"
+#include "common/library/nccl/watch.h"
 #include "common/library/nccl/wire.h"
 #include "common/record/traits.h"
 #include "common/session.h"
 
 /* Plain data, to be broadcast as bytes. Empty texts: not in the log. */
 struct fb_nccl_ran {
-	char algorithm[FB_NCCL_NAME_CHARS]; /* "ring", spelled as --nccl-force does */
-	char protocol[FB_NCCL_NAME_CHARS];  /* "ll128" */
+	char algorithm[FB_NCCL_NAME_CHARS]; /* "ring", spelled as --nccl-force does; "sendrecv" */
+	char protocol[FB_NCCL_NAME_CHARS];  /* "ll128"; of copies between nodes "rail-ring" */
 	char kernel[64];                    /* of symmetric windows: "AllReduce_AGxLL_R" */
 	int channels;                       /* 0: not in the log */
+	bool silent;                        /* the profiler reported no event of the call, either */
 	int cluster;                        /* CTAs of a cluster, from 2.31 on; 0: not in the log */
 };
 
 /* The last call in the log; zeroes if there is none. */
 void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran);
 
-/* Returns whether NCCL ran what was asked for, as far as the log says. */
+/* What the profiler reports of a call that the log does not name. Pure. */
+void fb_nccl_ran_see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran);
+
+/*
+ * Of a call that copy engines may do: they did, if NCCL reported nothing of it, because before 2.29
+ * it reports all other calls by its log or its profiler. One rank alone copies without a report.
+ */
+void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, int nranks);
+
+/* Returns whether NCCL ran what was asked for, as far as it says. */
 bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *choice);
 
 /*
@@ -42,8 +54,8 @@ bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *
 bool fb_nccl_ran_ignores(const struct fb_nccl_ran *ran, enum fb_collective collective);
 
 /*
- * "NCCL 2.28.9 ncclAllReduce: ring ll128 via NET/IB/mlx5_0/GDRDMA, network IB"; "untold" where its
- * log says nothing of the call. `how` stands before the algorithm.
+ * "NCCL 2.28.9 ncclAllReduce: ring ll128 via NET/IB/mlx5_0/GDRDMA, network IB"; "untold" where
+ * neither its log nor its profiler says anything of the call. `how` stands before the algorithm.
  */
 void fb_nccl_ran_path(const struct fb_nccl *nccl, const char *call, const char *how,
 		      const struct fb_nccl_ran *ran, const struct fb_nccl_wire *wire,
@@ -61,7 +73,8 @@ struct fb_nccl_log {
 
 /*
  * Local. Nothing is logged where it cannot be. End reads the file, removes it if it is this
- * module's, fills *ran (zeroes where nothing is told) and adds to *wire.
+ * module's, fills *ran, with what the profiler tells where the log does not (zeroes where nothing
+ * is told), and adds to *wire.
  */
 void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl, int rank);
 void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A profiler plugin of NCCL for any job: libfabricbench-nccl.so, by
+ * A profiler plugin of NCCL, which the programs have for their own calls (watch.h) and which is
+ * there for any job: libfabricbench-nccl.so, by
  *
  *	NCCL_PROFILER_PLUGIN=/path/libfabricbench-nccl.so FB_NCCL_PROFILE=folder mpirun ...
  *
@@ -19,6 +20,9 @@
 
 #include "common/library/nccl/profiler_record.h"
 
+/* Here, so that a program that watches is also linked with the tables that NCCL looks for. */
+const struct fb_nccl_watcher *fb_nccl_watcher;
+
 enum {
 	USUAL = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_CE_COLL,
 	SINCE_4 = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_GROUP |
@@ -26,7 +30,8 @@ enum {
 		  FB_NCCL_EVENT_KERNEL_CHANNEL,
 	SINCE_5 = SINCE_4 | FB_NCCL_EVENT_GROUP_API | FB_NCCL_EVENT_COLL_API |
 		  FB_NCCL_EVENT_P2P_API | FB_NCCL_EVENT_LAUNCH,
-	SINCE_6 = SINCE_5 | FB_NCCL_EVENT_CE_COLL,
+	COPIES_PARTS = FB_NCCL_EVENT_CE_SYNC | FB_NCCL_EVENT_CE_BATCH,
+	SINCE_6 = SINCE_5 | FB_NCCL_EVENT_CE_COLL | COPIES_PARTS,
 };
 
 static const struct {
@@ -39,6 +44,7 @@ static const struct {
 	{"channel", FB_NCCL_EVENT_KERNEL_CHANNEL},
 	{"api", FB_NCCL_EVENT_GROUP_API | FB_NCCL_EVENT_COLL_API | FB_NCCL_EVENT_P2P_API},
 	{"launch", FB_NCCL_EVENT_LAUNCH}, {"copy_engine", FB_NCCL_EVENT_CE_COLL},
+	{"copy_parts", COPIES_PARTS},
 	{"all", SINCE_6},
 };
 
@@ -72,6 +78,8 @@ static int asked(void)
 	/* Lines of what belongs to calls name these. */
 	if (mask & FB_NCCL_EVENT_PROXY_STEP)
 		mask |= FB_NCCL_EVENT_PROXY_OP;
+	if (mask & COPIES_PARTS)
+		mask |= FB_NCCL_EVENT_CE_COLL;
 	if (mask & (FB_NCCL_EVENT_PROXY_OP | FB_NCCL_EVENT_KERNEL_CHANNEL))
 		mask |= FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P;
 	return mask;
@@ -81,7 +89,7 @@ static int asked(void)
 static int open_profile(void **context, int *mask, int known, uint64_t hash, int rank)
 {
 	struct fb_nccl_profile *profile = NULL;
-	int events = asked(), err;
+	int events = fb_nccl_watcher ? known : asked(), err;
 
 	*context = NULL;
 	*mask = 0;
@@ -92,7 +100,10 @@ static int open_profile(void **context, int *mask, int known, uint64_t hash, int
 	if (err)
 		return err;
 	*context = profile;
-	*mask = events;
+	if (fb_nccl_watcher)
+		fb_nccl_watcher->opened(mask, known);
+	else
+		*mask = events;
 	return 0;
 }
 
@@ -182,6 +193,24 @@ static int begin_step(void *context, void **handle, const struct fb_nccl_record 
 	return fb_nccl_record_begin(context, handle, &e);
 }
 
+/* A part of a copy-engine collective, which lasts longer than its parts. */
+static int begin_copies(void *context, void **handle, const struct fb_nccl_record *call, int rank,
+			const char *kind, int copies, uint64_t bytes)
+{
+	struct fb_nccl_record e =
+		call ? *call : (struct fb_nccl_record){.func = "unknown", .rank = rank, .peer = -1,
+						       .channel = -1};
+
+	e.kind = kind;
+	e.leaf = true;
+	e.parent = number_of(call);
+	e.step = -1;
+	e.batches = 0;
+	e.steps = copies;
+	e.bytes = bytes;
+	return fb_nccl_record_begin(context, handle, &e);
+}
+
 /*
  * Whether the event is of this process. Where a rank of another process has its messages sent by
  * this one (PXN), NCCL passes that rank's context on, which points nowhere here; the steps of such
@@ -264,7 +293,13 @@ static int begin_step(void *context, void **handle, const struct fb_nccl_record 
 #define OTHER_3 0
 #define OTHER_4 0
 #define COPIES(version)                                                                            \
-	e->type != FB_NCCL_EVENT_CE_COLL ? 0 : RECORD(e->rank, -1,                                 \
+	e->type == FB_NCCL_EVENT_CE_SYNC ?                                                         \
+		begin_copies(context, handle, e->parent, e->rank,                                  \
+			     e->ce_wait.complete ? "copy complete" : "copy ready", 0, 0)           \
+	: e->type == FB_NCCL_EVENT_CE_BATCH ?                                                      \
+		begin_copies(context, handle, e->parent, e->rank, "copy batch",                    \
+			     e->ce_batch.copies, e->ce_batch.bytes)                                \
+	: e->type != FB_NCCL_EVENT_CE_COLL ? 0 : RECORD(e->rank, -1,                               \
 		.kind = "copy engine", .func = e->ce.func, .datatype = e->ce.datatype,             \
 		.count = e->ce.count, .algorithm = "copyengine", .batches = e->ce.batches,         \
 		.tag = TAG_##version(ce))

@@ -26,6 +26,8 @@ enum {
 	FB_NCCL_EVENT_P2P_API = 1 << 10,
 	FB_NCCL_EVENT_LAUNCH = 1 << 11,
 	FB_NCCL_EVENT_CE_COLL = 1 << 12,       /* from version 6 on */
+	FB_NCCL_EVENT_CE_SYNC = 1 << 13,
+	FB_NCCL_EVENT_CE_BATCH = 1 << 14,
 };
 
 /*
@@ -100,6 +102,14 @@ struct fb_nccl_proxy {
 	bool within_batch;                                                                         \
 	uint32_t batch_size, batches, ce_number;                                                   \
 	void *stream;
+/* Parts of it: a wait for all ranks before the copies or (`complete`) behind them, and a batch. */
+#define FB_NCCL_COPIES_WAIT_6                                                                      \
+	bool complete;                                                                             \
+	int ranks;
+#define FB_NCCL_COPIES_BATCH_6                                                                     \
+	int copies;                                                                                \
+	size_t bytes;                                                                              \
+	bool within_batch;
 /* What versions 2 and 3 have, where `func` is no member before it. */
 #define FB_NCCL_OLD_COLL(traffic)                                                                  \
 	const char *name;                                                                          \
@@ -186,7 +196,7 @@ struct fb_nccl_event_4 {
 	};
 };
 
-/* Version 6 has the same with copy-engine collectives, version 5 never gives such. */
+/* Version 6 has the same with copy-engine collectives, of which version 5 never tells. */
 struct fb_nccl_event_6 {
 	uint64_t type;
 	void *parent;
@@ -200,6 +210,8 @@ struct fb_nccl_event_6 {
 		struct { FB_NCCL_COLL_API_5 } coll_api;
 		struct { FB_NCCL_P2P_API_5 } p2p_api;
 		struct { FB_NCCL_COPIES_6 } ce;
+		struct { FB_NCCL_COPIES_WAIT_6 } ce_wait;
+		struct { FB_NCCL_COPIES_BATCH_6 } ce_batch;
 	};
 };
 
@@ -223,6 +235,8 @@ struct fb_nccl_event_7 {
 		struct { FB_NCCL_COLL_API_5 } coll_api;
 		struct { FB_NCCL_P2P_API_5 } p2p_api;
 		struct { FB_NCCL_COPIES_6 uint64_t tag; } ce;
+		struct { FB_NCCL_COPIES_WAIT_6 } ce_wait;
+		struct { FB_NCCL_COPIES_BATCH_6 } ce_batch;
 	};
 };
 

@@ -50,6 +50,13 @@ int fb_nccl_profile_open(struct fb_nccl_profile **profile, uint64_t hash, int ra
 	*profile = NULL;
 	if (!p)
 		return 2;
+	pthread_mutex_init(&p->lock, NULL);
+	p->rank = rank;
+	p->mask = mask;
+	*profile = p;
+	if (fb_nccl_watcher)
+		return 0;
+	*profile = NULL;
 	/* Versions that do not name the communicator. */
 	if (!hash)
 		hash = (uint64_t)now_us();
@@ -65,9 +72,6 @@ int fb_nccl_profile_open(struct fb_nccl_profile **profile, uint64_t hash, int ra
 		free(p);
 		return 2;
 	}
-	pthread_mutex_init(&p->lock, NULL);
-	p->rank = rank;
-	p->mask = mask;
 	p->first = true;
 	fputs("rank,kind,function,count,datatype,algorithm,protocol,channels,peer,batches,"
 	      "start_us,end_us,channel,gpu_us,kernel,tag,event,parent,step,bytes,gpu_wait_us,"
@@ -81,9 +85,12 @@ int fb_nccl_profile_close(struct fb_nccl_profile *p)
 {
 	if (!p)
 		return 0;
-	fputs("\n]\n", p->trace);
-	fclose(p->trace);
-	fclose(p->csv);
+	if (p->trace)
+		fputs("\n]\n", p->trace);
+	if (p->trace)
+		fclose(p->trace);
+	if (p->csv)
+		fclose(p->csv);
 	pthread_mutex_destroy(&p->lock);
 	free(p->recent);
 	free(p);
@@ -103,6 +110,10 @@ int fb_nccl_record_begin(struct fb_nccl_profile *p, void **handle,
 
 	*handle = NULL;
 	if (!p)
+		return 0;
+	if (fb_nccl_watcher)
+		fb_nccl_watcher->begun(what);
+	if (fb_nccl_watcher && what->channel < 0)
 		return 0;
 	pthread_mutex_lock(&p->lock);
 	number = ++p->events;
@@ -251,9 +262,13 @@ int fb_nccl_record_end(void *handle)
 
 	if (!e)
 		return 0;
-	pthread_mutex_lock(&e->profile->lock);
-	write_event(e->profile, e, end_us);
-	pthread_mutex_unlock(&e->profile->lock);
+	if (fb_nccl_watcher) {
+		fb_nccl_watcher->ended(e);
+	} else {
+		pthread_mutex_lock(&e->profile->lock);
+		write_event(e->profile, e, end_us);
+		pthread_mutex_unlock(&e->profile->lock);
+	}
 	if (!e->kept)
 		free(e);
 	return 0;

@@ -42,10 +42,25 @@ int fb_nccl_profile_open(struct fb_nccl_profile **profile, uint64_t hash, int ra
 			 bool keeps);
 int fb_nccl_profile_close(struct fb_nccl_profile *profile);
 
+/*
+ * A program that watches its own calls (watch.h): no files are written, and the program is told of
+ * each communicator, of each event when it begins, and of channels also when they end. Plugins for
+ * other jobs have none: NULL.
+ */
+struct fb_nccl_watcher {
+	void (*opened)(int *mask, int known); /* the mask that NCCL reads, and the events it has */
+	void (*begun)(const struct fb_nccl_record *event);
+	void (*ended)(const struct fb_nccl_record *event);
+};
+extern const struct fb_nccl_watcher *fb_nccl_watcher;
+
 /* Whether events of the type were asked for: NCCL also gives those to which such belong. */
 bool fb_nccl_profile_wants(const struct fb_nccl_profile *profile, int type);
 
-/* Begins an event. Without memory it is not written, and *handle is NULL. */
+/*
+ * Begins an event. Without memory it is not written, and *handle is NULL. Who watches has handles
+ * of channels only: NCCL 2.28 to 2.30 would end an event of its API once more with each later call.
+ */
 int fb_nccl_record_begin(struct fb_nccl_profile *profile, void **handle,
 			 const struct fb_nccl_record *what);
 

@@ -100,7 +100,8 @@ static void parse_warning(const char *line, struct fb_nccl_wire *wire)
 	for (size_t i = 0; i < sizeof(slower) / sizeof(slower[0]) && !text; i++)
 		if (strstr(line, slower[i]) && strstr(line, "NCCL INFO "))
 			text = strstr(line, "NCCL INFO ");
-	if (!text)
+	/* The topology search has a default for each word that it does not know. */
+	if (!text || strstr(text, "KV Convert to int"))
 		return;
 	if (!wire->warnings++)
 		snprintf(wire->warning, sizeof(wire->warning), "%s", text + strlen("NCCL WARN "));
@@ -171,7 +172,8 @@ static bool parse_channels(const char *line, struct fb_nccl_setup *setup)
 static bool parse_setting(const char *line, struct fb_nccl_setup *setup)
 {
 	static const char *const own[] = {"NCCL_ALGO=", "NCCL_PROTO=", "NCCL_DEBUG",
-					  "NCCL_TOPO_DUMP_FILE=", "NCCL_GRAPH_DUMP_FILE="};
+					  "NCCL_TOPO_DUMP_FILE=", "NCCL_GRAPH_DUMP_FILE=",
+					  "NCCL_PROFILER_PLUGIN=STATIC_PLUGIN"};
 	const char *said = strstr(line, " set by environment to "), *name = said;
 	char setting[256], value[192];
 	size_t used = strlen(setup->settings), length;
@@ -231,6 +233,8 @@ static bool parse_setup(const char *line, struct fb_nccl_setup *s)
 		    sizeof(s->multicast)) ||
 	       take(line, "Loaded collnet plugin ", "\n", s->collnet, sizeof(s->collnet)) ||
 	       take(line, "Trees [0] ", " \n", s->tree, sizeof(s->tree)) ||
+	       /* Pattern 4 is the ring in all versions. */
+	       take(line, "Pattern 4, ", "\n", s->graph, sizeof(s->graph)) ||
 	       parse_direct(line, s) || parse_ring(line, s) || parse_channels(line, s) ||
 	       parse_setting(line, s);
 }
@@ -259,6 +263,7 @@ void fb_nccl_wire_facts(const struct fb_session *session, int version,
 		{"nccl.network", setup->network},     {"nccl.devices", setup->devices},
 		{"nccl.bootstrap", setup->bootstrap}, {"nccl.channels", setup->channels},
 		{"nccl.ring", setup->ring},	      {"nccl.tree", setup->tree},
+		{"nccl.graph", setup->graph},
 		{"nccl.multicast", setup->multicast}, {"nccl.collnet", setup->collnet},
 		{"nccl.data_direct", setup->data_direct},
 		{"nccl.settings", setup->settings},

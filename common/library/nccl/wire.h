@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What carries NCCL's bytes, read from its log (NCCL_DEBUG=INFO; subsystems INIT, BOOTSTRAP, ENV,
- * P2P, SHM, NET).
+ * GRAPH, P2P, SHM, NET).
  *
  * A rank writes a line for each connection it sends on, when an algorithm is first used; which
  * interfaces there are it writes once in a process. So what is known of a communicator adds up.
@@ -23,6 +23,7 @@ struct fb_nccl_setup {
 	char bootstrap[96];  /* by which ranks find each other: "eth0:10.0.0.1<0>" */
 	char channels[128];  /* "24 coll, 24 collnet, 16 nvls, 32 p2p, 2 p2p per peer" */
 	char ring[256];      /* of channel 0, in its order: "0 1 2 3" */
+	char graph[128];     /* the search for rings: "crossNic 0, nChannels 12, bw ..." */
 	char tree[48];       /* of channel 0: children->this rank->parent, -1: none */
 	char multicast[96];  /* "available on dev 0 (NVLS_NCHANNELS 16)" */
 	char collnet[64];    /* the plugin, as SHARP's */

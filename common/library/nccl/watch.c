@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See watch.h. NCCL tells from the caller's threads, and of channels from a thread of its own. */
+#include "common/library/nccl/watch.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/library/nccl/profiler.h"
+#include "common/library/nccl/profiler_record.h"
+
+enum {
+	CALLS = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_COLL_API |
+		FB_NCCL_EVENT_P2P_API | FB_NCCL_EVENT_CE_COLL,
+	MOST_WAITS = 100, /* of a millisecond */
+};
+
+static const char variable[] = "NCCL_PROFILER_PLUGIN";
+
+static struct {
+	pthread_mutex_t lock;
+	int *mask; /* NCCL's own, the same for all communicators; NULL: it has no plugin */
+	int known, wanted;
+	struct fb_nccl_seen seen;
+	int begun, ended; /* channels */
+	uint64_t gpu_start, gpu_end;
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void set_mask(void)
+{
+	if (watch.mask)
+		__atomic_store_n(watch.mask, watch.wanted & watch.known, __ATOMIC_RELAXED);
+}
+
+/* NCCL has made a communicator. */
+static void opened(int *mask, int known)
+{
+	pthread_mutex_lock(&watch.lock);
+	watch.mask = mask;
+	watch.known = known;
+	set_mask();
+	pthread_mutex_unlock(&watch.lock);
+}
+
+static void begun(const struct fb_nccl_record *e)
+{
+	struct fb_nccl_seen *s = &watch.seen;
+
+	pthread_mutex_lock(&watch.lock);
+	s->events++;
+	if (e->channel >= 0) {
+		watch.begun++;
+	} else if (!strcmp(e->kind, "copy engine")) {
+		s->copies = true;
+	} else if (!strcmp(e->kind, "p2p")) {
+		s->p2p = true;
+	} else if (!strcmp(e->kind, "collective")) {
+		s->algorithm = e->algorithm;
+		s->protocol = e->protocol;
+		s->kernel = e->kernel;
+	}
+	if (e->channel < 0 && e->channels > s->channels)
+		s->channels = e->channels;
+	pthread_mutex_unlock(&watch.lock);
+}
+
+/* A channel of a kernel: the call lasts from the first one's begin to the last one's end. */
+static void ended(const struct fb_nccl_record *e)
+{
+	pthread_mutex_lock(&watch.lock);
+	watch.ended++;
+	if (e->gpu_start && e->gpu_end > e->gpu_start) {
+		if (!watch.gpu_start || e->gpu_start < watch.gpu_start)
+			watch.gpu_start = e->gpu_start;
+		if (e->gpu_end > watch.gpu_end)
+			watch.gpu_end = e->gpu_end;
+	}
+	pthread_mutex_unlock(&watch.lock);
+}
+
+void fb_nccl_watch_open(void)
+{
+	static const struct fb_nccl_watcher watcher = {opened, begun, ended};
+
+	if (!getenv(variable))
+		fb_nccl_watcher = &watcher;
+}
+
+void fb_nccl_watch_begin(bool gpu)
+{
+	if (fb_nccl_watcher)
+		(void)setenv(variable, "STATIC_PLUGIN", 1);
+	pthread_mutex_lock(&watch.lock);
+	watch.seen = (struct fb_nccl_seen){.gpu_us = NAN};
+	watch.begun = watch.ended = 0;
+	watch.gpu_start = watch.gpu_end = 0;
+	watch.wanted = CALLS | (gpu ? FB_NCCL_EVENT_KERNEL_CHANNEL : 0);
+	set_mask();
+	pthread_mutex_unlock(&watch.lock);
+}
+
+/* Whether all channels of which the call told have ended. */
+static bool is_told(void)
+{
+	bool told;
+
+	pthread_mutex_lock(&watch.lock);
+	told = watch.begun >= watch.seen.channels && watch.begun == watch.ended;
+	pthread_mutex_unlock(&watch.lock);
+	return told;
+}
+
+void fb_nccl_watch_end(struct fb_nccl_seen *seen)
+{
+	bool gpu;
+
+	if (fb_nccl_watcher)
+		(void)unsetenv(variable);
+	pthread_mutex_lock(&watch.lock);
+	gpu = watch.mask && watch.wanted & watch.known & FB_NCCL_EVENT_KERNEL_CHANNEL;
+	watch.wanted = 0;
+	set_mask();
+	pthread_mutex_unlock(&watch.lock);
+	for (int i = 0; gpu && i < MOST_WAITS && !is_told(); i++)
+		usleep(1000);
+	pthread_mutex_lock(&watch.lock);
+	watch.seen.watched = watch.mask && watch.known & FB_NCCL_EVENT_COLL_API;
+	if (watch.gpu_start)
+		watch.seen.gpu_us = 1e-3 * (double)(watch.gpu_end - watch.gpu_start);
+	*seen = watch.seen;
+	pthread_mutex_unlock(&watch.lock);
+}

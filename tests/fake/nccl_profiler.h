@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the NCCL that is none tells a profiler plugin of its calls: as an image of memory with the
+ * members where the headers of 2.28 to 2.31 have them, declared once more and not shared.
+ */
+#ifndef FB_TESTS_FAKE_NCCL_PROFILER_H
+#define FB_TESTS_FAKE_NCCL_PROFILER_H
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ncclGetVersion(int *version);
+
+/* Bits of the events. */
+enum {
+	FAKE_COLL = 1 << 1, FAKE_P2P = 1 << 2, FAKE_CHANNEL = 1 << 6, FAKE_API = 3 << 9,
+	FAKE_COLL_API = 1 << 9, FAKE_COPIES = 1 << 12, FAKE_SYNC = 1 << 13, FAKE_BATCH = 1 << 14,
+};
+
+static struct {
+	const struct {
+		const char *name;
+		int (*init)(void **context, uint64_t hash, int *mask, const char *name, int nodes,
+			    int ranks, int rank, void (*log)(void));
+		int (*start)(void *context, void **handle, void *event);
+		int (*stop)(void *handle);
+		int (*state)(void *handle, int state, void *arguments);
+	} *plugin;
+	void *context; /* of the last communicator */
+	void *api;     /* the event of the last call of the API */
+	int mask, version, rank;
+} fake_profiler;
+
+/* As 2.28 does, with each communicator. */
+static inline void fake_profile_open(int nranks, int rank)
+{
+	const char *file = getenv("NCCL_PROFILER_PLUGIN");
+	char name[32];
+	void *library;
+	int version;
+
+	ncclGetVersion(&version);
+	if (!file || version < 22800)
+		return;
+	library = dlopen(strcmp(file, "STATIC_PLUGIN") ? file : NULL, RTLD_NOW);
+	fake_profiler.version = version < 23000 ? 5 : version < 23100 ? 6 : 7;
+	snprintf(name, sizeof(name), "ncclProfiler_v%d", fake_profiler.version);
+	fake_profiler.plugin = library ? dlsym(library, name) : NULL;
+	fake_profiler.rank = rank;
+	if (fake_profiler.plugin)
+		fake_profiler.plugin->init(&fake_profiler.context, 7, &fake_profiler.mask, "fake",
+					   1, nranks, rank, NULL);
+}
+
+struct fake_event {
+	_Alignas(16) unsigned char bytes[160];
+};
+
+static inline void fake_put(struct fake_event *e, size_t at, const void *value, size_t n)
+{
+	memcpy(e->bytes + at, value, n);
+}
+
+static inline void fake_text(struct fake_event *e, size_t at, const char *text)
+{
+	fake_put(e, at, &text, sizeof(text));
+}
+
+static inline struct fake_event fake_event(uint64_t type, void *parent)
+{
+	struct fake_event e;
+
+	memset(&e, 0, sizeof(e));
+	fake_put(&e, 0, &type, sizeof(type));
+	fake_put(&e, 8, &parent, sizeof(parent));
+	fake_put(&e, 16, &fake_profiler.rank, sizeof(int));
+	return e;
+}
+
+static inline void *fake_start(struct fake_event *e)
+{
+	void *handle = NULL;
+
+	fake_profiler.plugin->start(fake_profiler.context, &handle, e);
+	return handle;
+}
+
+static inline void fake_stop(void *handle)
+{
+	if (handle)
+		fake_profiler.plugin->stop(handle);
+}
+
+/* Channels of a kernel work for 3 us, each one from half a microsecond later on. */
+static inline void fake_channels(void *call, uint8_t channels)
+{
+	for (uint8_t i = 0; fake_profiler.mask & FAKE_CHANNEL && i < channels; i++) {
+		struct fake_event e = fake_event(FAKE_CHANNEL, call);
+		uint64_t start = 1000000 + 500ull * i, end = start + 3000;
+		void *handle;
+
+		fake_put(&e, 24, &i, sizeof(i));
+		fake_put(&e, 32, &start, sizeof(start));
+		handle = fake_start(&e);
+		if (handle)
+			fake_profiler.plugin->state(handle, 22, &end);
+		fake_stop(handle);
+	}
+}
+
+static inline void fake_p2p(const char *name, size_t count, int peer)
+{
+	struct fake_event e = fake_event(FAKE_P2P, NULL);
+	uint8_t channels = 2;
+	void *call;
+
+	if (!(fake_profiler.mask & FAKE_P2P))
+		return;
+	fake_text(&e, 24, name);
+	fake_text(&e, 40, "ncclInt8");
+	fake_put(&e, 48, &count, sizeof(count));
+	fake_put(&e, 56, &peer, sizeof(peer));
+	fake_put(&e, 60, &channels, sizeof(channels));
+	call = fake_start(&e);
+	fake_stop(call);
+	fake_channels(call, channels);
+}
+
+static inline void fake_collective(const char *name, size_t count)
+{
+	struct fake_event e = fake_event(FAKE_COLL, fake_profiler.api);
+	uint8_t channels = 4;
+	void *call;
+
+	if (!(fake_profiler.mask & FAKE_COLL))
+		return;
+	fake_text(&e, 32, name);
+	fake_put(&e, 56, &count, sizeof(count));
+	fake_text(&e, 72, "ncclInt8");
+	fake_put(&e, 80, &channels, sizeof(channels));
+	fake_text(&e, 88, "TREE");
+	fake_text(&e, 96, "SIMPLE");
+	call = fake_start(&e);
+	fake_stop(call);
+	fake_channels(call, channels);
+}
+
+/* From 2.29 on: two copies in a batch between two waits for all ranks. */
+static inline void fake_copies(const char *name, size_t count, int nranks)
+{
+	const int wanted = fake_profiler.mask & (FAKE_COPIES | FAKE_SYNC | FAKE_BATCH);
+	struct fake_event e = fake_event(FAKE_COPIES, fake_profiler.api);
+	void *call, *part;
+	int copies = 2;
+
+	if (fake_profiler.version < 6 || !wanted)
+		return;
+	fake_text(&e, 32, name);
+	fake_put(&e, 56, &count, sizeof(count));
+	fake_text(&e, 72, "ncclInt8");
+	fake_text(&e, 80, "UC");
+	call = fake_start(&e);
+	for (int i = 0; call && i < 3; i++) {
+		bool complete = i == 2;
+
+		if (!(wanted & (i == 1 ? FAKE_BATCH : FAKE_SYNC)))
+			continue;
+		e = fake_event(i == 1 ? FAKE_BATCH : FAKE_SYNC, call);
+		fake_put(&e, 24, i == 1 ? (void *)&copies : (void *)&complete,
+			 i == 1 ? sizeof(copies) : sizeof(complete));
+		fake_put(&e, i == 1 ? 32 : 28, i == 1 ? (void *)&count : (void *)&nranks,
+			 i == 1 ? sizeof(count) : sizeof(nranks));
+		part = fake_start(&e);
+		fake_stop(part);
+	}
+	fake_stop(call);
+}
+
+/* A call of `copies` with copy engines where that is possible, as 2.28.9 and 2.30.7 tell of it. */
+static inline void fake_profile(const char *name, size_t count, int peer, int nranks, bool copies)
+{
+	const char *const copied[] = {"AllGather", "AlltoAll", "Gather", "Scatter"};
+	struct fake_event e = fake_event(FAKE_COLL_API, NULL);
+	bool can_copy = false;
+
+	if (!fake_profiler.plugin || !strcmp(name, "Send") || !strcmp(name, "Recv")) {
+		if (fake_profiler.plugin)
+			fake_p2p(name, count, peer);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
+		can_copy = can_copy || !strcmp(name, copied[i]);
+	if (copies && can_copy && fake_profiler.version < 6)
+		return;
+	if (fake_profiler.mask & FAKE_API) {
+		fake_text(&e, 24, name);
+		fake_profiler.api = fake_start(&e);
+	}
+	/* Its handle is not cleared, so that later calls end it once more. */
+	fake_stop(fake_profiler.api);
+	if (copies && can_copy)
+		fake_copies(name, count, nranks);
+	else if (can_copy && strcmp(name, "AllGather"))
+		for (int r = 0; r < nranks; r++)
+			fake_p2p(r ? "Recv" : "Send", count, r);
+	else
+		fake_collective(name, count);
+}
+
+#endif

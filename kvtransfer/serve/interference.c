@@ -24,16 +24,16 @@ void fb_step_times_sum(const struct fb_step_times *times, size_t n, double *with
 	}
 }
 
-void fb_step_watch_begin(struct fb_step_watch *w, uint32_t transfers, double began)
+void fb_step_watch_begin(struct fb_step_watch *w, uint32_t seen, uint32_t left, double began)
 {
-	enum fb_step_kind kind = w->moving   ? FB_STEP_UNDER_WAY
-				 : transfers ? FB_STEP_BEGINNING
-					     : FB_STEP_ALONE;
+	enum fb_step_kind kind = w->moving ? FB_STEP_UNDER_WAY
+				 : seen	   ? FB_STEP_BEGINNING
+					   : FB_STEP_ALONE;
 
 	if (w->seconds > 0)
 		fb_step_times_add(&w->times[w->requests], kind, w->seconds);
 	w->seconds = 0;
-	w->moving = transfers;
+	w->moving = left;
 	w->began = began;
 }
 

@@ -149,7 +149,7 @@ struct fb_mail {
 	uint32_t blocks, held[2]; /* of the prompt; those that P, and D, have already */
 	int32_t decode;		 /* rank; the worker's own: it keeps the request */
 	double compute_s;	 /* PREFILLED */
-	double moved;		 /* SENT: bytes */
+	double moved;		 /* ARRIVING, SENT: bytes */
 	double with_s, without_s; /* TIMES: of the run, as fb_step_times_sum() has them */
 	uint32_t words;
 	uint32_t colocated;

@@ -43,7 +43,7 @@ struct worker {
 	uint32_t nlist;
 	bool over;
 	struct fb_step_watch watch;
-	uint32_t coming; /* caches on their way to this worker */
+	uint32_t coming; /* caches on their way to this worker, if they have bytes to move */
 };
 
 static void add(struct queue *q, struct job *job)
@@ -150,6 +150,7 @@ static int send_cache(struct worker *w, struct job *job)
 		t[k].local = t[k].remote = w->i->engine->region;
 	err = fb_move_prepare(w->i->engine->mover, t, (uint32_t)p->lists, NULL, &job->move);
 	mail.kind = FB_MAIL_ARRIVING;
+	mail.moved = job->moved;
 	if (!err)
 		err = fb_mail_send(&w->i->box, l->mail.decode, &mail, l->list);
 	if (!err)
@@ -188,7 +189,7 @@ static int look_at_mover(struct worker *w)
 			struct job *job = take(&w->arriving[r]);
 
 			e->seen[r] += notices;
-			w->coming--;
+			w->coming -= job->letter->mail.moved > 0;
 			err = tell(w, job, FB_MAIL_ARRIVED);
 			join(w, job);
 		}
@@ -325,7 +326,7 @@ static int look_at_mail(struct worker *w)
 		}
 		memcpy(job->letter, letter, bytes);
 		job->from = from;
-		w->coming += letter->mail.kind == FB_MAIL_ARRIVING;
+		w->coming += letter->mail.kind == FB_MAIL_ARRIVING && letter->mail.moved > 0;
 		add(letter->mail.kind == FB_MAIL_PREFILL ? &w->prompts : &w->arriving[from], job);
 	}
 }
@@ -360,11 +361,13 @@ static int work(struct worker *w)
 
 	while (!w->over && !err) {
 		double began = fb_clock_now(w->i->state->machine.session->clock);
+		uint32_t seen;
 
 		err = look_at_mail(w);
-		fb_step_watch_begin(&w->watch, w->coming, began);
+		seen = w->coming;
 		if (!err && w->i->engine->mover)
 			err = look_at_mover(w);
+		fb_step_watch_begin(&w->watch, seen, w->coming, began);
 		if (!err)
 			err = step(w, &idle);
 		if (!err && idle && fb_spin_again(&spin))

@@ -56,6 +56,8 @@ static void test_unlike_steps(void)
 		struct fb_step_times times = {.squares = 0};
 		double now = 0, next = 0.05, until = 0, with = 0, without = 0;
 		double slower = i ? 1.2 : 1;
+		struct fb_step_watch watch = {.times = &times};
+		bool seen = false; /* a transfer, by the worker's look behind the last step */
 		struct fb_rng rng;
 
 		fb_rng_seed(&rng, 11);
@@ -64,11 +66,11 @@ static void test_unlike_steps(void)
 			bool moving = now < until;
 			bool begins = !moving && next < now + step;
 
+			fb_step_watch_begin(&watch, seen, moving, now);
 			step *= moving || begins ? slower : 1;
-			fb_step_times_add(&times, moving   ? FB_STEP_UNDER_WAY
-						  : begins ? FB_STEP_BEGINNING
-							   : FB_STEP_ALONE, step);
 			now += step;
+			fb_step_watch_end(&watch, 0, now);
+			seen = moving || begins;
 			if (!begins)
 				continue;
 			until = next + (fb_rng_unit(&rng) < 0.7 ? 0 : 0.03);
@@ -79,22 +81,25 @@ static void test_unlike_steps(void)
 	}
 }
 
-/* Turns of 10 ms, the k-th of which begins at 10 k ms; a transfer begins during the third. */
+/*
+ * Turns of 10 ms, the k-th of which begins at 10 k ms. A transfer begins during the third and ends
+ * during the fifth. Another one begins and ends during the sixth, before any turn has seen it.
+ */
 static void test_watch(void)
 {
-	static const uint32_t transfers[] = {0, 0, 0, 1, 2, 0, 0};
+	static const uint32_t seen[] = {0, 0, 0, 1, 1, 1, 1}, left[] = {0, 0, 0, 1, 1, 0, 0};
 	struct fb_step_times times[3] = {{.squares = 0}};
 	struct fb_step_watch watch = {.times = times};
 
 	for (int k = 0; k < 7; k++) {
-		fb_step_watch_begin(&watch, transfers[k], 0.01 * k);
+		fb_step_watch_begin(&watch, seen[k], left[k], 0.01 * k);
 		if (k != 1) /* which has no step */
 			fb_step_watch_end(&watch, k < 5 ? 2 : 1, 0.01 * k + 0.007);
 	}
 	CHECK_INT(times[2].steps[FB_STEP_ALONE], 1);
 	CHECK_INT(times[2].steps[FB_STEP_BEGINNING], 1);
 	CHECK_INT(times[2].steps[FB_STEP_UNDER_WAY], 2);
-	CHECK_INT(times[1].steps[FB_STEP_ALONE], 1);
+	CHECK_INT(times[1].steps[FB_STEP_BEGINNING], 1);
 	CHECK_NEAR(times[2].seconds[FB_STEP_UNDER_WAY], 0.014, 1e-9);
 	CHECK_NEAR(times[2].squares, 0.007 * 0.007, 1e-9);
 }

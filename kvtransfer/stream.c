@@ -107,7 +107,9 @@ static const struct fb_option options[] = {
 	[column] = {name, FB_COLUMN_VALUE, FB_COLUMN_F64, unit, help}
 
 static const struct fb_column columns[FB_STREAM_COLUMNS] = {
-	TIME(FB_STREAM_COMPUTE_US, "compute_us", "the prompt's computing alone, median of five"),
+	TIME(FB_STREAM_COMPUTE_US, "compute_us",
+	     "the prompt's computing without a transfer under way; with --others beside the "
+	     "receiver's steps; median of five"),
 	TIME(FB_STREAM_TRANSFER_US, "transfer_us",
 	     "all layers in a row, behind the computing, median of five"),
 	TIME(FB_STREAM_EXPOSED_US, "exposed_us",
@@ -115,7 +117,7 @@ static const struct fb_column columns[FB_STREAM_COLUMNS] = {
 	TIME(FB_STREAM_EXPOSED_LOW_US, "exposed_low_us", "95% interval of it"),
 	TIME(FB_STREAM_EXPOSED_HIGH_US, "exposed_high_us", "the same"),
 	TIME(FB_STREAM_MODEL_US, "exposed_model_us",
-	     "by the recursion, from requests without overlap"),
+	     "layerwise: by the recursion, from requests without overlap"),
 	NUMBER(FB_STREAM_OVER_MODEL, "exposed_over_model", "exposed_us / exposed_model_us"),
 	NUMBER(FB_STREAM_HIDDEN, "hidden_share", "1 - exposed_us / transfer_us"),
 	NUMBER(FB_STREAM_SLOWDOWN, "compute_slowdown", "computing beside transfers, by compute_us"),
@@ -124,14 +126,15 @@ static const struct fb_column columns[FB_STREAM_COLUMNS] = {
 	NUMBER(FB_STREAM_GAIN, "gain", "after_us by the row's median: above 1 it pays"),
 	NUMBER(FB_STREAM_QUANTISE_ERROR, "quantise_error",
 	       "largest relative error of an element after --wire fp8"),
-	TIME(FB_STREAM_TPOT_ALONE_US, "tpot_alone_us", "a token of the others, alone, mean"),
+	TIME(FB_STREAM_TPOT_ALONE_US, "tpot_alone_us",
+	     "a token of the others before any transfer, median of five"),
 	TIME(FB_STREAM_TPOT_US, "tpot_us", "a token of the others while a cache comes, mean"),
 	NUMBER(FB_STREAM_TPOT_PRICE, "tpot_price", "tpot_us by tpot_alone_us, less 1"),
-	RATE(FB_STREAM_PREFILL_TFLOPS, "prefill_TFLOPS", "TFLOP/s", "of the prompt, alone"),
+	RATE(FB_STREAM_PREFILL_TFLOPS, "prefill_TFLOPS", "TFLOP/s", "of the prompt, in compute_us"),
 	NUMBER(FB_STREAM_PREFILL_FLOP_SHARE, "prefill_flop_share", "of rank 0's measured TFLOP/s"),
 	NUMBER(FB_STREAM_PREFILL_BYTE_SHARE, "prefill_byte_share",
 	       "of rank 0's measured memory rate, if each operand is read or written once"),
-	RATE(FB_STREAM_DECODE_TFLOPS, "decode_TFLOPS", "TFLOP/s", "of a step of --others, alone"),
+	RATE(FB_STREAM_DECODE_TFLOPS, "decode_TFLOPS", "TFLOP/s", "of a step in tpot_alone_us"),
 	RATE(FB_STREAM_DECODE_GBPS, "decode_GBps", "GB/s",
 	     "of such a step: weights, activations and caches, once each"),
 	NUMBER(FB_STREAM_DECODE_FLOP_SHARE, "decode_flop_share", "of rank 1's measured TFLOP/s"),
@@ -158,10 +161,11 @@ int main(int argc, char **argv)
 			"Rank 0 computes a prompt, by real products of the model's sizes, and puts "
 			"each layer's cache to rank 1 when it is there (layerwise), or all behind "
 			"the last one (after). exposed_us is what the transfer adds behind the "
-			"computing, exposed_model_us what it should add: with c(l), when a layer "
-			"is computed, and x(l), what its transfer takes, f(l) = max(f(l-1), c(l)) "
-			"+ x(l), exposed = f(L) - c(L). Setup measures c and x in requests without "
-			"overlap. What x has in fixed costs, layers in a row have once.\n\n"
+			"computing, exposed_model_us what it should add if layerwise: with c(l), "
+			"when a layer is computed, and x(l), what its transfer takes, f(l) = "
+			"max(f(l-1), c(l)) + x(l), exposed = f(L) - c(L). Setup measures c and x "
+			"in requests without overlap. What x has in fixed costs, layers in a row "
+			"have once.\n\n"
 			"A row takes up to 1.5 times --max-time and seven requests: setup makes "
 			"five (layerwise: ten; with --others five prompts more), and the first and "
 			"the last one are verified.\n\n"

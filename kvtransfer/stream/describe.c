@@ -10,13 +10,13 @@
 /*
  * Whether the exposed time is within 10% of the recursion: by its interval, which may lie within
  * these limits, beyond them, or across one of them. Between hosts the clocks' error may be in it,
- * and in the parts: the whole transfer, and with layerwise the transfer of the layer at which the
- * transfers in a row begin, and of the first layer.
+ * and in the parts: the whole transfer, and the transfers of the layer at which the transfers in a
+ * row begin, and of the first layer.
  */
-static void judge_model(const struct fb_stream *s, const double *value, struct fb_traits *traits)
+static void judge_model(const double *value, struct fb_traits *traits)
 {
 	double error_us = value[FB_STREAM_CLOCK_ERROR_US];
-	double slack = isnan(error_us) ? 0 : error_us * (s->layerwise ? 4 : 2);
+	double slack = isnan(error_us) ? 0 : error_us * 4;
 	double least = value[FB_STREAM_MODEL_US] * 0.9, most = value[FB_STREAM_MODEL_US] * 1.1;
 	double low = value[FB_STREAM_EXPOSED_LOW_US] - slack;
 	double high = value[FB_STREAM_EXPOSED_HIGH_US] + slack;
@@ -86,7 +86,7 @@ static void put_rates(const struct fb_stream *s, double *v)
 void fb_stream_describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_stream *s = instance;
-	double *v = traits->extra, model_s = s->transfer_s, steps[2];
+	double *v = traits->extra, model_s = (double)NAN, steps[2];
 	double ignored[FB_HANDOFF_COLUMNS] = {0};
 	char text[128] = "";
 	size_t used;
@@ -113,7 +113,7 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 		fb_traits_flag(traits, "clock-wrong");
 	v[FB_STREAM_OVER_MODEL] = v[FB_STREAM_EXPOSED_US] / v[FB_STREAM_MODEL_US];
 	if (!isnan(v[FB_STREAM_OVER_MODEL]))
-		judge_model(s, v, traits);
+		judge_model(v, traits);
 	v[FB_STREAM_HIDDEN] = 1 - v[FB_STREAM_EXPOSED_US] / v[FB_STREAM_TRANSFER_US];
 	steps[0] = s->steps_s;
 	steps[1] = (double)s->steps;

@@ -2,8 +2,8 @@
 /*
  * The parts from which the recursion says what a row should expose. Setup measures them in whole
  * requests without overlap, so that posts, caches, clocks and the receiver's work are those of the
- * row's requests: all layers posted in a row behind the computing, which also is the request
- * without streaming; and, for layerwise rows, each layer posted behind its computing and awaited
+ * row's requests: all layers posted in a row behind the computing, which is the request without
+ * streaming; and, for layerwise rows, each layer posted behind its computing and awaited
  * before the next one is computed. Both alternate.
  */
 #include <math.h>
@@ -26,21 +26,29 @@ static double now(const struct fb_stream *s)
 	return fb_handoff_now(s->base);
 }
 
-/* Steps of the others while rank 0 computes and nothing is transferred. Collective. */
+/*
+ * Steps of the others while rank 0 computes and nothing is transferred. The first step is not
+ * measured and has nothing beside it. Collective.
+ */
 static int time_others(struct fb_stream *s)
 {
 	const struct fb_group *w = fb_stream_mover(s)->group;
+	double step[TRIES + 1] = {0}, scratch[2 * TRIES];
 	int err = FB_OK;
 
-	for (int k = 0; k < TRIES && s->others && !err; k++) {
-		for (uint32_t l = 0; l < s->model->layers && !w->rank && !err; l++)
+	for (int k = 0; k <= TRIES && s->others && !err; k++) {
+		double before = s->steps_s;
+
+		for (uint32_t l = 0; l < s->model->layers && !w->rank && k && !err; l++)
 			err = fb_stream_compute(s);
 		if (w->rank == 1)
 			err = fb_stream_serve(s);
+		step[k] = s->steps_s - before;
+		err = fb_group_agree(w, err);
 	}
-	s->step_s = s->steps_s / TRIES;
+	s->step_s = fb_median(step + 1, TRIES, scratch);
 	MPI_Bcast(&s->step_s, 1, MPI_DOUBLE, 1, w->comm);
-	return fb_group_agree(w, err);
+	return err;
 }
 
 /* All layers behind the computing; the time of the whole is the slowest rank's. Collective. */

@@ -76,7 +76,7 @@ struct fb_stream {
 	double *computed_s; /* [layers]: until computed, behind the posts of the layers before */
 	double transfer_s;  /* from the last layer's computing until all are there, in a row */
 	double compute_s, after_s; /* all computing; a whole request */
-	double step_s;		   /* mean of the other requests' steps, alone */
+	double step_s;		   /* median of the others' steps before any transfer */
 	struct fb_kv_cost peak[2]; /* ranks 0 and 1, a second */
 	double (*call)[3]; /* [calls]: computing's end, all there (in s), longest computing */
 	size_t calls;

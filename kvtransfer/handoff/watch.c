@@ -14,9 +14,13 @@
 #include "common/measure/watchdog.h"
 #include "kvtransfer/handoff/handoff.h"
 
-/* Watched requests; where they take long there are fewer, or none if one takes more than this. */
+/*
+ * Watched requests. Where they take long there are fewer. If the request before them takes more
+ * than most_s, one of them proves the order and no time is given; if it takes more than
+ * most_order_s, none is watched.
+ */
 enum { WATCHED = 15, LEAST_WATCHED = 3 };
-static const double most_s = 0.5;
+static const double most_s = 0.5, most_order_s = 10;
 
 /* Counters are coarse, but movers with few blocks keep less than 1% of a GPU busy. */
 static const double least_share = 1e-4;
@@ -109,7 +113,7 @@ static int watch_pages(struct fb_handoff_instance *i)
 {
 	const struct fb_group *w = i->state->machine.world;
 	double began, spent_s = 0;
-	int err = FB_OK;
+	int least = LEAST_WATCHED, err = FB_OK;
 
 	for (int k = 0; k < i->links && i->receives && !err; k++) {
 		struct fb_handoff_link *link = &i->link[k];
@@ -121,16 +125,18 @@ static int watch_pages(struct fb_handoff_instance *i)
 	i->watches = true;
 	began = fb_handoff_now(i);
 	/* Before the first one nothing is hidden. All ranks agree on when to stop. */
-	for (int k = 0; k <= WATCHED && !err && (spent_s < most_s || (k > 1 && k <= LEAST_WATCHED));
-	     k++) {
+	for (int k = 0; k <= WATCHED && !err &&
+			(spent_s < (k > 1 ? most_s : most_order_s) || (k > 1 && k <= least)); k++) {
 		err = fb_group_agree(w, request(i));
 		i->calls = k ? i->calls : 0;
 		i->early &= k > 0;
 		spent_s = fb_handoff_now(i) - began;
 		MPI_Allreduce(MPI_IN_PLACE, &spent_s, 1, MPI_DOUBLE, MPI_MAX, w->comm);
+		if (!k && spent_s >= most_s)
+			least = 1;
 	}
 	i->watches = false;
-	return err || !i->calls ? err : put_visible(i);
+	return err || i->calls < LEAST_WATCHED ? err : put_visible(i);
 }
 
 /* fb_gpu_busy_run_fn */

@@ -142,7 +142,9 @@ static struct fb_kv_shape *add_ffn(struct fb_kv_shape *end, const struct fb_kv_s
 	if (!layers || !width)
 		return end;
 	end = add(end, asked, layers, slices, width / slices, hidden, 2, FB_KV_HND);
-	return add(end, asked, layers, slices, hidden, width / slices, 1, FB_KV_NHD);
+	end = add(end, asked, layers, slices, hidden, width / slices, 1, FB_KV_NHD);
+	end[-2].heads_are = end[-1].heads_are = "slices of the FFN";
+	return end;
 }
 
 int fb_kv_model_weights(const struct fb_kv_model *m, const struct fb_kv_shape *s,

@@ -46,6 +46,7 @@ struct fb_kv_shape {
 	uint32_t decode_run; /* the same of the decode side's; 0: as page_run */
 	uint32_t churn; /* percent of a pool in use while an allocator made tables; 0: by runs */
 	bool whole; /* no pages: the tokens of a region are one block, and it has no others */
+	const char *heads_are; /* what a message calls kv_heads; NULL: "heads" */
 	enum fb_kv_layout layout[FB_KV_SIDES];
 	uint32_t tp[FB_KV_SIDES]; /* ranks of each group */
 };

@@ -170,8 +170,9 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	else if (ranks > (uint32_t)state->machine.world->nranks)
 		snprintf(reason, FB_REASON_CHARS, "%u ranks are needed", ranks);
 	else if (uneven)
-		snprintf(reason, FB_REASON_CHARS, "%u heads are not evenly on %u and %u ranks",
-			 uneven->kv_heads, uneven->tp[0], uneven->tp[1]);
+		snprintf(reason, FB_REASON_CHARS, "%u %s are not evenly on %u and %u ranks",
+			 uneven->kv_heads, uneven->heads_are ? uneven->heads_are : "heads",
+			 uneven->tp[0], uneven->tp[1]);
 	else if (moves_of(&p) > most_moves)
 		snprintf(reason, FB_REASON_CHARS, "about %.2g moves of a pair, more than %.0g",
 			 moves_of(&p), most_moves);

@@ -72,14 +72,24 @@ static int explain(const struct fb_data *data, int rank, uint64_t first, const c
 	return FB_OK;
 }
 
+static struct fb_check_result *kept[MOST_DEVICES];
+
+/* After an error nobody knows what is there. */
+static void forget(struct fb_check_result *result)
+{
+	for (int d = 0; d < MOST_DEVICES; d++)
+		kept[d] = kept[d] == result ? NULL : kept[d];
+	(void)cudaFree(result);
+}
+
 /*
  * Where the kernels of the current device write what a check has found. It is kept, because to make
  * and free it takes longer than the check of a page, and a KV cache has many thousands of pages. It
- * says that nothing was found, as every check leaves it.
+ * says that nothing was found, as every check leaves it. One thread of a process may check at a
+ * time.
  */
 static int result_of_device(struct fb_check_result **result)
 {
-	static struct fb_check_result *kept[MOST_DEVICES];
 	int device, err = FB_CUDA(cudaGetDevice(&device));
 
 	if (err)
@@ -88,15 +98,14 @@ static int result_of_device(struct fb_check_result **result)
 		return fb_error(FB_EUNSUPPORTED, "GPU %d of a process that may use %d", device,
 				MOST_DEVICES);
 	if (!kept[device]) {
-		err = FB_CUDA(cudaMalloc((void **)result, sizeof(**result)));
+		err = FB_CUDA(cudaMalloc((void **)&kept[device], sizeof(**result)));
 		if (!err)
-			err = fb_device_put(*result, &nothing, sizeof(nothing));
+			err = fb_device_put(kept[device], &nothing, sizeof(nothing));
 		if (err)
-			return err;
-		kept[device] = *result;
+			forget(kept[device]);
 	}
 	*result = kept[device];
-	return FB_OK;
+	return err;
 }
 
 int fb_device_check(const struct fb_data *data, int rank, uint64_t first, const void *from,
@@ -109,15 +118,15 @@ int fb_device_check(const struct fb_data *data, int rank, uint64_t first, const 
 	if (count == 0)
 		return FB_OK;
 	err = result_of_device(&result);
-	if (!err)
-		err = FB_CUDA((cudaError_t)fb_data_kernel_check(&recipe, source_of(rank), first,
-								from, count, result));
-	if (!err)
-		err = fb_device_get(&host, result, sizeof(host));
-	if (err || !host.errors)
-		return err;
-	err = fb_device_put(result, &nothing, sizeof(nothing));
 	if (err)
 		return err;
-	return explain(data, rank, first, from, &host, bad);
+	err = FB_CUDA((cudaError_t)fb_data_kernel_check(&recipe, source_of(rank), first, from,
+							count, result));
+	if (!err)
+		err = fb_device_get(&host, result, sizeof(host));
+	if (!err && host.errors)
+		err = fb_device_put(result, &nothing, sizeof(nothing));
+	if (err)
+		forget(result);
+	return err || !host.errors ? err : explain(data, rank, first, from, &host, bad);
 }

@@ -46,6 +46,7 @@ static inline int fake_tuner_load(int nranks)
 /* What NCCL's log would say of a forced all_reduce, if it is asked to. */
 static inline void fake_log(void)
 {
+	static const char *const plugins[] = {"NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN"};
 	const char *file = getenv("NCCL_DEBUG_FILE"), *subsystem = getenv("NCCL_DEBUG_SUBSYS");
 	FILE *f = file && subsystem && strstr(subsystem, "TUNING") ? fopen(file, "w") : NULL;
 
@@ -55,6 +56,10 @@ static inline void fake_log(void)
 		"Trees [0] 1/-1/-1->0->-1 \nNCCL_NVLS_ENABLE set by environment to 0.\n"
 		"Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n%s", getenv("FB_FAKE_NCCL_UNTOLD")
 		? "" : "AllReduce: 64 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..15}\n");
+	for (int i = 0; i < 2; i++)
+		if (getenv(plugins[i]))
+			fprintf(f, "%s set by environment to %s.\n", plugins[i],
+				getenv(plugins[i]));
 	fclose(f);
 }
 

@@ -132,6 +132,23 @@ for taken in NCCL_NET_PLUGIN NCCL_PROTO; do
 	expect "communicators with $taken" "$(cat "$FB_TMP/$taken".* | grep -c '^make')" 6
 	unset "$taken" FB_FAKE_NCCL_LOG
 done
+# A cell that the plugin cannot force is tried with a communicator, and the shared one is kept.
+FB_FAKE_NCCL_LOG=$FB_TMP/fallback runs all_reduce --bytes 64 --multicast allow \
+	--nccl-force nvls,ring:ll --nccl-force-by auto
+holds "$FB_TMP/out" ',nccl,nvls,.*,skipped,NCCL ran tree:simple where nvls:library was forced'
+holds "$FB_TMP/out" ',nccl,ring,ll,.*,(ok|few),.*forced by plugin: ring ll '
+expect "communicators" "$(cat "$FB_TMP"/fallback.* | grep -c '^make')" 4
+export NCCL_DEBUG=WARN NCCL_DEBUG_FILE=$FB_TMP/silent
+runs all_reduce --nccl-force nvls --nccl-force-by auto --bytes 64 --multicast allow
+holds "$FB_TMP/out" ',nccl,nvls,.*,(ok|few),.*forced by communicator: untold'
+runs all_reduce --nccl-force nvls --nccl-force-by plugin --bytes 64 --multicast allow
+holds "$FB_TMP/out" ',skipped,"?NCCL did not ask the tuner plugin, or has no nvls for this'
+unset NCCL_DEBUG NCCL_DEBUG_FILE
+# NCCL adds the lines of files to its environment.
+printf '# a comment\nNCCL_PROTO=LL\n' >"$FB_TMP/nccl.conf"
+NCCL_CONF_FILE=$FB_TMP/nccl.conf runs all_reduce "${cells[@]}" --nccl-force-by plugin
+expect "refused for a file" "$(grep -c ',skipped,the tuner plugin is not used: NCCL_PROTO is set' \
+	"$FB_TMP/out")" 2
 NCCL_TUNER_PLUGIN=none runs all_reduce "${cells[@]}" --nccl-force-by plugin
 expect "refused" "$(grep -c ',skipped,the tuner plugin is not used: NCCL_TUNER_PLUGIN is set' \
 	"$FB_TMP/out")" 2
@@ -161,14 +178,18 @@ expect "flags" "$(grep -c nccl-env-ignored "$FB_TMP/out")" 0
 verdict fake_gpu_nccl_windows
 
 # How NCCL says that it was set up stands among the facts, and its path on each rank.
-runs all_reduce --bytes 64 --csv "$FB_TMP/facts"
+FB_NCCL_PLUGIN=$FB_BUILD/libfabricbench-nccl.so runs all_reduce --bytes 64 --nccl-gpu-time \
+	--nccl-force ring:ll --nccl-force-by plugin --csv "$FB_TMP/facts"
 for fact in 'nccl.bootstrap,lo:127.0.0.1<0>' 'nccl.ring,0 1' 'nccl.tree,1/-1/-1->0->-1' \
 	'nccl.settings,NCCL_NVLS_ENABLE=0' \
 	"nccl.defaults,of NCCL 2.28.9's source: .*;NCCL_IB_TIMEOUT=20;.*"; do
 	expect "$fact" "$(grep -cE ",program\.all_reduce\..*\.$fact\$" \
 		"$FB_TMP/facts/environment.csv")" 1
 done
-grep -q NCCL_PROFILER_PLUGIN "$FB_TMP/facts/environment.csv" && fail "the plugin is in the facts"
+grep -E 'nccl\.settings.*_PLUGIN' "$FB_TMP/facts/environment.csv" && fail "own plugins are facts"
+NCCL_PROFILER_PLUGIN=none NCCL_TUNER_PLUGIN=none runs all_reduce --bytes 64 --csv "$FB_TMP/theirs"
+expect "the user's plugins" "$(grep -cE 'nccl\.settings,.*TUNER_.*=none;.*PROFILER_.*=none' \
+	"$FB_TMP/theirs/environment.csv")" 1
 expect "paths" "$(grep -cE 'rank.nccl,P2P/CUMEM/read$' "$FB_TMP/facts/environment.csv")" 1
 verdict fake_gpu_nccl_facts
 

@@ -3,6 +3,7 @@
 #include "collectives/engine/nccl/base.h"
 
 #include "common/base/error.h"
+#include "common/cuda/gpu_segment.h"
 #include "common/library/nccl/watch.h"
 #include "common/measure/clock.h"
 
@@ -33,4 +34,25 @@ double fb_nccl_now_us(const struct fb_nccl_base *b)
 	const struct fb_clock *clock = b->engine.session->clock;
 
 	return clock ? 1e6 * fb_clock_now(clock) : 0;
+}
+
+int fb_nccl_base_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes)
+{
+	const size_t page = (size_t)2 << 20;
+	const struct fb_nccl *nccl = &((struct fb_nccl_base *)engine)->nccl;
+	unsigned long long wanted = part_bytes ? part_bytes : 1;
+	void *memory = NULL;
+	int err;
+
+	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX,
+		      engine->group->comm);
+	part_bytes = ((size_t)wanted + page - 1) / page * page;
+	err = fb_nccl_error(nccl, NULL, nccl->MemAlloc(&memory, part_bytes), "MemAlloc");
+	err = fb_group_agree(engine->group, err);
+	if (!err)
+		err = fb_gpu_segment_adopt(segment, engine->group, &memory, 1, part_bytes,
+					   nccl->MemFree);
+	if (err && memory)
+		(void)nccl->MemFree(memory);
+	return err;
 }

@@ -26,6 +26,9 @@ struct fb_nccl_base {
 int fb_nccl_base_open(struct fb_nccl_base *base);
 void fb_nccl_base_close(struct fb_nccl_base *base);
 
+/* fb_engine_ops.segment: ncclMemAlloc's memory, which all kinds of registration take. */
+int fb_nccl_base_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes);
+
 /* The time in us; 0 if nobody measures. */
 double fb_nccl_now_us(const struct fb_nccl_base *base);
 

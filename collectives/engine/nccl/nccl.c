@@ -19,7 +19,6 @@
 #include "collectives/engine/nccl/tuning.h"
 #include "collectives/engine/on_stream.h"
 #include "common/base/error.h"
-#include "common/cuda/gpu_segment.h"
 #include "common/library/nccl/plugin.h"
 
 struct nccl_engine {
@@ -38,6 +37,7 @@ struct nccl_request {
 	struct fb_nccl_choice choice;
 	enum fb_nccl_force_by by; /* what makes NCCL use it; not `auto` */
 	bool obeyed;              /* by the plugin: NCCL asked and could use it, in the last call */
+	bool refused;             /* the call ran, but not as forced */
 	struct fb_nccl_group *group;
 	struct fb_nccl_call call;
 	struct fb_nccl_ran ran;
@@ -55,8 +55,9 @@ static bool wants_plugin(const struct nccl_engine *e)
 
 	while (n > 0 && !fb_nccl_is_forced(&choices[n - 1]))
 		n--;
-	return n > 0 && (by == FB_NCCL_BY_PLUGIN ||
-			 (by == FB_NCCL_BY_AUTO && !e->base.nccl.AllReduceConfig));
+	/* Traffic beside a step may be forced, too (--background-force). */
+	return by == FB_NCCL_BY_PLUGIN ||
+	       (n > 0 && by == FB_NCCL_BY_AUTO && !e->base.nccl.AllReduceConfig);
 }
 
 static int nccl_open(struct fb_engine *engine)
@@ -192,6 +193,23 @@ static int poll(void *request)
 	return fb_nccl_group_poll(&r->engine->base.nccl, r->group);
 }
 
+/* With `auto` a communicator may do what the plugin could not. The same on all ranks. */
+static bool may_fall_back(const struct nccl_request *r)
+{
+	return r->refused && r->by == FB_NCCL_BY_PLUGIN &&
+	       r->engine->settings->nccl_force_by == FB_NCCL_BY_AUTO;
+}
+
+/* Collective: `err` if a call ran, but not as forced. It is printed if it skips the row. */
+static int refuse(struct nccl_request *r, int err, char why[FB_REASON_CHARS])
+{
+	err = fb_group_agree_why(r->engine->group, err, why, FB_REASON_CHARS);
+	r->refused = err != FB_OK;
+	if (err && r->engine->group->rank == 0 && !may_fall_back(r))
+		fb_error_print("%s", why);
+	return err;
+}
+
 /* Collective. */
 static void read_log(struct nccl_request *r, struct fb_nccl_log *log)
 {
@@ -210,6 +228,8 @@ static void read_log(struct nccl_request *r, struct fb_nccl_log *log)
 static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 {
 	const struct fb_group *w = r->engine->group;
+	bool any = !strcmp(r->choice.protocol, "library");
+	char why[FB_REASON_CHARS];
 	int err = fb_gpu_stream_start(r->on.stream);
 
 	if (!err)
@@ -221,12 +241,10 @@ static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 	if (err)
 		return err;
 	if (!fb_nccl_ran_as(&r->ran, &r->choice)) {
-		if (w->rank == 0)
-			fb_error_print("NCCL ran %s:%s where %s:%s was forced: no row of that",
-				       r->ran.algorithm,
-				       *r->ran.kernel ? r->ran.kernel : r->ran.protocol,
-				       r->choice.algorithm, r->choice.protocol);
-		return FB_EUNSUPPORTED;
+		snprintf(why, sizeof(why), "NCCL ran %s:%s where %s:%s was forced: no row of that",
+			 r->ran.algorithm, *r->ran.kernel ? r->ran.kernel : r->ran.protocol,
+			 r->choice.algorithm, r->choice.protocol);
+		return refuse(r, FB_EUNSUPPORTED, why);
 	}
 	if (!fb_nccl_is_forced(&r->choice))
 		return FB_OK;
@@ -234,13 +252,10 @@ static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 	    r->group->need.registration == FB_NCCL_WINDOW)
 		return fb_error(FB_EUNSUPPORTED, "NCCL does not say what ran, and kernels of "
 				"windows ignore what a communicator is forced to");
-	if (r->by == FB_NCCL_BY_PLUGIN)
-		return fb_group_agree(w, r->obeyed ? FB_OK
-						   : fb_error(FB_EUNSUPPORTED, "NCCL did not ask "
-							      "the tuner plugin, or has no %s:%s "
-							      "for this", r->choice.algorithm,
-							      r->choice.protocol));
-	return FB_OK;
+	snprintf(why, sizeof(why), "NCCL did not ask the tuner plugin, or has no %s%s%s for this",
+		 r->choice.algorithm, any ? "" : ":", any ? "" : r->choice.protocol);
+	return r->by == FB_NCCL_BY_PLUGIN ? refuse(r, r->obeyed ? FB_OK : FB_EUNSUPPORTED, why)
+					  : FB_OK;
 }
 
 static void nccl_release(struct fb_request *request)
@@ -264,7 +279,6 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	int err = fb_nccl_call_open(&r->call, &e->base.nccl, r->op, e->group->rank,
 				    e->group->nranks, !strcmp(c->algorithm, "grouped"));
 
-	r->by = held_by(e, &r->choice, r->op);
 	/* Calls have their own; communicators do not depend on how a rank waits. */
 	if (r->by == FB_NCCL_BY_CALL) {
 		need.choice = fb_nccl_choice_named("library", "library");
@@ -304,7 +318,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 		err = fb_nccl_model(&e->base.nccl, e->group, &asked, &r->call, &r->model_us);
 	r->kept_us += fb_nccl_now_us(&e->base);
 	/* After an error of a call a communicator is good for nothing; the next case makes one. */
-	if (err)
+	if (err && !(r->refused && r->by == FB_NCCL_BY_PLUGIN))
 		fb_nccl_group_drop(&e->groups, &e->base.nccl, r->group);
 	return err;
 end_log:
@@ -316,12 +330,23 @@ static int nccl_prepare(struct fb_request *request, const struct fb_case *c,
 			const struct fb_operation *op)
 {
 	struct nccl_request *r = (struct nccl_request *)request;
+	int err;
 
 	r->engine = (struct nccl_engine *)request->engine;
 	r->op = op;
 	r->model_us = r->gpu_us = NAN;
 	r->choice = fb_nccl_choice_named(c->algorithm, c->protocol);
-	return set_up(r, c);
+	r->by = held_by(r->engine, &r->choice, op);
+	err = set_up(r, c);
+	if (err && may_fall_back(r)) {
+		nccl_release(request);
+		r->on.stream = NULL;
+		r->refused = false;
+		memset(&r->ran, 0, sizeof(r->ran));
+		r->by = FB_NCCL_BY_COMMUNICATOR;
+		err = set_up(r, c);
+	}
+	return err;
 }
 
 static int nccl_enqueue(struct fb_request *request, void *stream)
@@ -352,28 +377,6 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 	fb_on_stream_describe(&r->on, &e->base.gpu, traits);
 }
 
-/* ncclMemAlloc's memory, which all kinds of registration take. */
-static int nccl_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes)
-{
-	const size_t page = (size_t)2 << 20;
-	struct nccl_engine *e = (struct nccl_engine *)engine;
-	unsigned long long wanted = part_bytes ? part_bytes : 1;
-	void *memory = NULL;
-	int err;
-
-	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, e->group->comm);
-	part_bytes = ((size_t)wanted + page - 1) / page * page;
-	err = fb_nccl_error(&e->base.nccl, NULL, e->base.nccl.MemAlloc(&memory, part_bytes),
-			    "MemAlloc");
-	err = fb_group_agree(e->group, err);
-	if (!err)
-		err = fb_gpu_segment_adopt(segment, e->group, &memory, 1, part_bytes,
-					   e->base.nccl.MemFree);
-	if (err && memory)
-		(void)e->base.nccl.MemFree(memory);
-	return err;
-}
-
 const struct fb_engine_ops fb_engine_nccl = {
 	.name = "nccl",
 	.summary = "NVIDIA's NCCL, loaded when the program starts",
@@ -384,7 +387,7 @@ const struct fb_engine_ops fb_engine_nccl = {
 	.open = nccl_open,
 	.close = nccl_close,
 	.can = nccl_can,
-	.segment = nccl_segment,
+	.segment = fb_nccl_base_segment,
 	.prepare = nccl_prepare,
 	.ready = fb_on_stream_ready,
 	.run = fb_on_stream_run,

@@ -6,7 +6,8 @@
  * 0 only. Each rank logs the transports that it sends by (P2P, SHM, NET), and its setup (INIT,
  * BOOTSTRAP, ENV, GRAPH). Writing the log costs time, so it is switched on for one call and off
  * again, by ncclResetDebugInit, which versions since 2.24 have. Sends and receives have no line in
- * TUNING, and before 2.29 copy engines have none: NCCL's profiler reports these (watch.h).
+ * TUNING, and before 2.29 copy engines have none: NCCL's profiler reports these if
+ * --nccl-gpu-time is given (watch.h).
  *
  * If the user has set NCCL_DEBUG, the user still gets the log: this module prints its own file
  * after reading it. A file that the user named is read in place; its contents depend on the level

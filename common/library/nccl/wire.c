@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/library/nccl/defaults.h"
+#include "common/library/nccl/plugin.h"
 #include "common/session.h"
 
 enum { LINE_CHARS = 1024, WAY_CHARS = 64 };
@@ -189,6 +190,8 @@ static bool parse_setting(const char *line, struct fb_nccl_setup *setup)
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (!strncmp(setting, own[i], strlen(own[i])))
 			return true;
+	if (!strncmp(setting, "NCCL_TUNER_PLUGIN=", 18) && fb_nccl_plugin_in_use())
+		return true;
 	if (strstr(setup->settings, setting))
 		return true;
 	if (used + strlen(setting) + 2 < sizeof(setup->settings))

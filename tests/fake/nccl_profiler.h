@@ -95,21 +95,36 @@ static inline void fake_stop(void *handle)
 		fake_profiler.plugin->stop(handle);
 }
 
-/* Channels of a kernel work for 3 us, each one from half a microsecond later on. */
+static inline void fake_channel(void *call, uint8_t channel)
+{
+	struct fake_event e = fake_event(FAKE_CHANNEL, call);
+	uint64_t start = 1000000 + 500ull * channel, end = start + 3000;
+	void *handle;
+
+	fake_put(&e, 24, &channel, sizeof(channel));
+	fake_put(&e, 32, &start, sizeof(start));
+	handle = fake_start(&e);
+	if (handle)
+		fake_profiler.plugin->state(handle, 22, &end);
+	fake_stop(handle);
+}
+
+/*
+ * Channels of a kernel work for 3 us, each one from half a microsecond later on. With
+ * FB_FAKE_NCCL_LATE the last one is told of when the next kernel runs.
+ */
 static inline void fake_channels(void *call, uint8_t channels)
 {
-	for (uint8_t i = 0; fake_profiler.mask & FAKE_CHANNEL && i < channels; i++) {
-		struct fake_event e = fake_event(FAKE_CHANNEL, call);
-		uint64_t start = 1000000 + 500ull * i, end = start + 3000;
-		void *handle;
+	static void *late;
+	bool keeps = getenv("FB_FAKE_NCCL_LATE");
 
-		fake_put(&e, 24, &i, sizeof(i));
-		fake_put(&e, 32, &start, sizeof(start));
-		handle = fake_start(&e);
-		if (handle)
-			fake_profiler.plugin->state(handle, 22, &end);
-		fake_stop(handle);
-	}
+	if (!(fake_profiler.mask & FAKE_CHANNEL))
+		return;
+	if (late)
+		fake_channel(late, (uint8_t)(channels - 1));
+	for (uint8_t i = 0; i < channels - keeps; i++)
+		fake_channel(call, i);
+	late = keeps ? call : NULL;
 }
 
 static inline void fake_p2p(const char *name, size_t count, int peer)

@@ -358,6 +358,8 @@ for version in '' _2_31; do
 	holds "$FB_TMP/out" "zero CTAs, copyengine via P2P/CUMEM/read$(
 		[ "$version" ] || echo ', as NCCL told of no kernel')[,\"]"
 done
+FB_FAKE_NCCL_LATE=1 runs all_gather --bytes 64 --nccl-gpu-time
+expect "time without the last channel, told late" "$(values gpu_us ',(ok|few),')" '4.0000 '
 runs all_gather --bytes 64
 expect "time that nobody asked for" "$(values gpu_us ',(ok|few),')" ' '
 NCCL_PROFILER_PLUGIN=none runs all_gather --bytes 64 --nccl-gpu-time

@@ -64,6 +64,9 @@ row variant='env.NCCL_SYM_KERNEL=AllReduce_AGxLL_R' path="$ran ring ll via P2P/C
 row variant='env.NCCL_SYM_CTAS=4' registration=window path="$symmetric" channels=3
 row variant='env.NCCL_WIN_ENABLE=0' registration=window path="$symmetric"
 row variant='env.NCCL_WIN_ENABLE=0' registration=window bytes=16 path="$ran ring ll via P2P/CUMEM"
+# Sends and receives have no algorithm, and copy engines do not follow NCCL_PROTO.
+row variant='env.NCCL_ALGO=Ring' operation=all_to_all path="$ran sendrecv via P2P/CUMEM"
+row variant='env.NCCL_PROTO=LL' registration=window operation=all_gather path="$ran copyengine"
 # Copy engines: only these operations have them, and only with windows.
 policy='variant=env.NCCL_CTA_POLICY=2' gathered="${ran/Reduce/Gather}"
 row "$policy" registration=window operation=all_gather path="$gathered copyengine"
@@ -93,7 +96,7 @@ line '--nccl-force tree:library' 0 1 0 0
 line '--nccl-force pat:library' 0 0 0 1
 holds "$out" 'pat:library .* pat needs a GPU for each node$'
 line '--nccl-force symk:agxll_r' 1 0 0 0
-line '--registration window' 3 1 10 0
+line '--registration window' 3 1 11 0
 line '--registration window-copy' 1 1 0 0
 line '--registration registered' 0 0 1 0
 line channels=2 1 1 0 0
@@ -107,6 +110,8 @@ line 'NCCL_ALGO=allgather:tree' 0 0 1 0
 line 'NCCL_PROTO=\^LL128%3BAllReduce:\^Simple,LL' 0 1 0 0
 line 'NCCL_PROTO=\^LL128,Simple' 1 0 0 0
 line NCCL_PROTO=Simple 0 1 0 0
+line NCCL_ALGO=Ring 0 0 1 0
+line NCCL_PROTO=LL 0 1 0 0
 line NCCL_MAX_CTAS=4 0 1 0 0
 line NCCL_NET=IB 0 1 0 0
 line NCCL_CGA_CLUSTER_SIZE=2 0 1 0 0
@@ -127,7 +132,8 @@ line nccl_cluster=8 0 1 0 0
 line nccl_cluster=4 0 0 1 0
 line nccl_cta_policy=zero 0 1 2 0
 line nccl_cta_policy=efficiency 0 0 1 0
-expect "findings" "$(grep -c '^FINDING ' "$out")" 25
+expect "findings" "$(grep -c '^FINDING ' "$out")" 26
+holds "$out" '^FINDING [0-9]*: NCCL_PROTO=LL was asked, copyengine ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: nccl_max_ctas=4 was asked, 5 channels ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: nccl_cluster=8 was asked, clusters of 4 ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows$'

@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b)
 int fb_nccl_gpu_time(const struct fb_group *group, struct fb_gpu_stream *stream, double *us)
 {
 	enum { CALLS = 9, FIRST = 2 }; /* the first ones connect NCCL's profiler */
-	double each[CALLS] = {0}, median;
+	double each[CALLS] = {0}, median, ends[2]; /* the longest, and the shortest below 0 */
 	int err = FB_OK, told = 0;
 
 	for (int i = 0; i < FIRST + CALLS && !err; i++) {
@@ -36,7 +36,10 @@ int fb_nccl_gpu_time(const struct fb_group *group, struct fb_gpu_stream *stream,
 	}
 	qsort(each, (size_t)told, sizeof(each[0]), compare);
 	median = told == CALLS ? each[CALLS / 2] : -1;
-	MPI_Allreduce(MPI_IN_PLACE, &median, 1, MPI_DOUBLE, MPI_MAX, group->comm);
-	*us = median < 0 ? (double)NAN : median;
+	ends[0] = median;
+	ends[1] = -median;
+	MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_DOUBLE, MPI_MAX, group->comm);
+	/* A rank of which nothing was told may be the one where it is longest. */
+	*us = -ends[1] < 0 ? (double)NAN : ends[0];
 	return err;
 }

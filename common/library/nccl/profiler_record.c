@@ -112,7 +112,7 @@ int fb_nccl_record_begin(struct fb_nccl_profile *p, void **handle,
 	if (!p)
 		return 0;
 	if (fb_nccl_watcher)
-		fb_nccl_watcher->begun(what);
+		*handle = fb_nccl_watcher->begun(what);
 	if (fb_nccl_watcher && what->channel < 0)
 		return 0;
 	pthread_mutex_lock(&p->lock);

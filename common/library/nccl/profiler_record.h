@@ -44,12 +44,13 @@ int fb_nccl_profile_close(struct fb_nccl_profile *profile);
 
 /*
  * A program that watches its own calls (watch.h): no files are written, and the program is told of
- * each communicator, of each event when it begins, and of channels also when they end. Plugins for
- * other jobs have none: NULL.
+ * each communicator, of each event when it begins, and of events with a handle also when they end.
+ * `begun` gives the handle of an event that is no channel, with `kept` set; NULL: it has none.
+ * Channels have it as their parent. Plugins for other jobs have no watcher: NULL.
  */
 struct fb_nccl_watcher {
 	void (*opened)(int *mask, int known); /* the mask that NCCL reads, and the events it has */
-	void (*begun)(const struct fb_nccl_record *event);
+	void *(*begun)(const struct fb_nccl_record *event);
 	void (*ended)(const struct fb_nccl_record *event);
 };
 extern const struct fb_nccl_watcher *fb_nccl_watcher;
@@ -58,8 +59,8 @@ extern const struct fb_nccl_watcher *fb_nccl_watcher;
 bool fb_nccl_profile_wants(const struct fb_nccl_profile *profile, int type);
 
 /*
- * Begins an event. Without memory it is not written, and *handle is NULL. Who watches has handles
- * of channels only: NCCL 2.28 to 2.30 would end an event of its API once more with each later call.
+ * Begins an event. Without memory it is not written, and *handle is NULL. Who watches has no
+ * handles of events of the API: NCCL 2.28 to 2.30 would end these once more with each later call.
  */
 int fb_nccl_record_begin(struct fb_nccl_profile *profile, void **handle,
 			 const struct fb_nccl_record *what);

@@ -15,6 +15,7 @@ enum {
 	CALLS = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_COLL_API |
 		FB_NCCL_EVENT_P2P_API | FB_NCCL_EVENT_CE_COLL,
 	MOST_WAITS = 100, /* of a millisecond */
+	MARKS = 64,
 };
 
 static const char variable[] = "NCCL_PROFILER_PLUGIN";
@@ -24,7 +25,10 @@ static struct {
 	int *mask; /* NCCL's own, the same for all communicators; NULL: it has no plugin */
 	int known, wanted;
 	struct fb_nccl_seen seen;
-	int begun, ended; /* channels */
+	/* Handles of collectives, sends and receives, with the number of their begin. */
+	struct fb_nccl_record mark[MARKS];
+	uint64_t number;
+	int expected, begun, ended; /* channels */
 	uint64_t gpu_start, gpu_end;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -44,11 +48,22 @@ static void opened(int *mask, int known)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-static void begun(const struct fb_nccl_record *e)
+/* NCCL's own thread may tell of a channel when the next call is watched already. */
+static bool is_late(const struct fb_nccl_record *e)
+{
+	return e->channel >= 0 && e->parent && e->parent != watch.number;
+}
+
+static void *begun(const struct fb_nccl_record *e)
 {
 	struct fb_nccl_seen *s = &watch.seen;
+	void *handle = NULL;
 
 	pthread_mutex_lock(&watch.lock);
+	if (is_late(e)) {
+		pthread_mutex_unlock(&watch.lock);
+		return NULL;
+	}
 	s->events++;
 	if (e->channel >= 0) {
 		watch.begun++;
@@ -61,17 +76,25 @@ static void begun(const struct fb_nccl_record *e)
 		s->protocol = e->protocol;
 		s->kernel = e->kernel;
 	}
-	if (e->channel < 0 && e->channels > s->channels)
-		s->channels = e->channels;
+	if (e->channel < 0 && (!strcmp(e->kind, "p2p") || !strcmp(e->kind, "collective"))) {
+		handle = &watch.mark[watch.number % MARKS];
+		watch.expected += e->channels;
+		if (e->channels > s->channels)
+			s->channels = e->channels;
+	}
 	pthread_mutex_unlock(&watch.lock);
+	return handle;
 }
 
 /* A channel of a kernel: the call lasts from the first one's begin to the last one's end. */
 static void ended(const struct fb_nccl_record *e)
 {
+	bool counts;
+
 	pthread_mutex_lock(&watch.lock);
-	watch.ended++;
-	if (e->gpu_start && e->gpu_end > e->gpu_start) {
+	counts = e->channel >= 0 && !is_late(e);
+	watch.ended += counts;
+	if (counts && e->gpu_start && e->gpu_end > e->gpu_start) {
 		if (!watch.gpu_start || e->gpu_start < watch.gpu_start)
 			watch.gpu_start = e->gpu_start;
 		if (e->gpu_end > watch.gpu_end)
@@ -94,7 +117,11 @@ void fb_nccl_watch_begin(bool gpu)
 		(void)setenv(variable, "STATIC_PLUGIN", 1);
 	pthread_mutex_lock(&watch.lock);
 	watch.seen = (struct fb_nccl_seen){.gpu_us = NAN};
-	watch.begun = watch.ended = 0;
+	watch.number++;
+	watch.mark[watch.number % MARKS] = (struct fb_nccl_record){
+		.rank = -1, .peer = -1, .channel = -1, .step = -1, .number = watch.number,
+		.kept = true};
+	watch.expected = watch.begun = watch.ended = 0;
 	watch.gpu_start = watch.gpu_end = 0;
 	watch.wanted = CALLS | (gpu ? FB_NCCL_EVENT_KERNEL_CHANNEL : 0);
 	set_mask();
@@ -107,7 +134,7 @@ static bool is_told(void)
 	bool told;
 
 	pthread_mutex_lock(&watch.lock);
-	told = watch.begun >= watch.seen.channels && watch.begun == watch.ended;
+	told = watch.begun >= watch.expected && watch.begun == watch.ended;
 	pthread_mutex_unlock(&watch.lock);
 	return told;
 }

@@ -196,7 +196,12 @@ static enum outcome variable(const struct fb_result *row, const char *name, cons
 			{"NCCL_IB_DISABLE", "NET/IB", true}, {"NCCL_CUMEM_ENABLE", "CUMEM", false}};
 	static char channels[32];
 	char list[TEXT_CHARS];
-	bool named = part_for(value, fb_result_text(row, "operation"), list);
+	const char *operation = fb_result_text(row, "operation");
+	bool copies = !strcmp(ran->algorithm, "copyengine");
+	/* Sends and receives have no algorithm; all_gather is the one copied operation that has. */
+	bool named = strcmp(ran->algorithm, "sendrecv") &&
+		     (!copies || !strcmp(operation, "all_gather")) &&
+		     part_for(value, operation, list);
 	unsigned long number = strtoul(value, NULL, 10);
 
 	*instead = ran->via;
@@ -211,12 +216,13 @@ static enum outcome variable(const struct fb_result *row, const char *name, cons
 		return as(*ran->network, listed(value, ran->network));
 	*instead = ran->algorithm;
 	if (!strcmp(name, "NCCL_ALGO"))
-		return as(named && *ran->algorithm, named && allows(list, ran->algorithm));
+		return as(named && *ran->algorithm,
+			  named && !copies && allows(list, ran->algorithm));
 	if (!strcmp(name, "NCCL_NVLS_ENABLE"))
 		return as(*ran->algorithm, number || strncmp(ran->algorithm, "nvls", 4));
-	*instead = ran->protocol;
+	*instead = copies ? ran->algorithm : ran->protocol;
 	if (!strcmp(name, "NCCL_PROTO"))
-		return as(named && *ran->protocol, named && allows(list, ran->protocol));
+		return as(named && **instead, named && !copies && allows(list, ran->protocol));
 	snprintf(channels, sizeof(channels), "%u channels", ran->channels);
 	*instead = channels;
 	if (!strcmp(name, "NCCL_MAX_CTAS") || !strcmp(name, "NCCL_MAX_NCHANNELS"))

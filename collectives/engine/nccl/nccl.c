@@ -55,9 +55,8 @@ static bool wants_plugin(const struct nccl_engine *e)
 
 	while (n > 0 && !fb_nccl_is_forced(&choices[n - 1]))
 		n--;
-	/* Traffic beside a step may be forced, too (--background-force). */
-	return by == FB_NCCL_BY_PLUGIN ||
-	       (n > 0 && by == FB_NCCL_BY_AUTO && !e->base.nccl.AllReduceConfig);
+	return n > 0 && (by == FB_NCCL_BY_PLUGIN ||
+			 (by == FB_NCCL_BY_AUTO && !e->base.nccl.AllReduceConfig));
 }
 
 static int nccl_open(struct fb_engine *engine)

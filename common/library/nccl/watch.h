@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What NCCL ran, told by its profiler interface (2.23): also of calls of which its log tells
- * nothing, which are sends, receives and, before 2.29, collectives of the copy engines.
+ * What NCCL ran, told by its profiler interface (2.23) with --nccl-gpu-time: also of calls of
+ * which its log tells nothing, which are sends, receives and, before 2.29, copy engines.
  *
  * The profiler plugin is a part of the programs too. NCCL finds it there, because
  * NCCL_PROFILER_PLUGIN is STATIC_PLUGIN, unless the user has set that variable: then NCCL loads the

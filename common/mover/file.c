@@ -13,11 +13,10 @@
  * the number says that it was read. Words and the number are aligned 8 bytes each, so they are
  * never seen in parts.
  *
- * Mixing the page cache and O_DIRECT in one file is not coherent on every file system. So there are
- * two files: O_DIRECT alone touches the second one, which has nothing but slots. Words and numbers,
- * and the headers of messages, are in the first one. What O_DIRECT moves is filled up to whole
- * pages, so pieces may have any length. Files lose their names as soon as all ranks have opened
- * them, so a killed job leaves none.
+ * Mixing the page cache and O_DIRECT in one file is not coherent on every file system. So O_DIRECT
+ * has a file of its own, with nothing but slots; words, numbers and headers are in the first one.
+ * What O_DIRECT moves is filled up to whole pages, so pieces may have any length. Files lose their
+ * names as soon as all ranks have opened them, so a killed job leaves none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -138,16 +137,25 @@ static void begin_slot(struct file_port *p, uint64_t m)
 		end_slot(s);
 }
 
+/* Words and numbers grow, and no further than the peer may go, unless somebody cuts a file off. */
+static bool check(const struct file_port *p, bool grown)
+{
+	if (grown)
+		return true;
+	p->owner->err = fb_error(FB_ESYS, "a file has lost what rank %d wrote", p->port.peer);
+	return false;
+}
+
 static void *file_acquire(struct fb_port *port, size_t bytes)
 {
 	struct file_port *p = (struct file_port *)port;
-	const struct fb_ring *ring = &p->owner->ring;
 
-	if (bytes > SLOT || (fb_store_rings(p->form) && ring->busy == ring->depth))
+	if (bytes > SLOT || (fb_store_rings(p->form) && p->owner->ring.busy == FB_STORE_DEPTH))
 		return NULL;
-	if (p->messages == p->released + SLOTS &&
+	if (p->messages - p->released == SLOTS &&
 	    (!move_control(p, false, &p->released, sizeof(p->released), NUMBER) ||
-	     p->messages == p->released + SLOTS))
+	     !check(p, p->messages - p->released <= SLOTS) ||
+	     p->messages - p->released == SLOTS))
 		return NULL;
 	return buffer_of(p, p->messages, p->form);
 }
@@ -167,20 +175,17 @@ static bool announced(const struct file_port *p, uint64_t m)
 	return p->slot[m % SLOTS].word >> MESSAGE_AT == m + 1;
 }
 
-/* Words only grow, unless somebody else has cut the file off. */
 static void look(struct file_port *p)
 {
-	uint64_t word[SLOTS];
+	uint64_t now[SLOTS];
 
-	if (!move_control(p, false, word, sizeof(word), WORDS))
+	if (!move_control(p, false, now, sizeof(now), WORDS))
 		return;
-	for (int i = 0; i < SLOTS; i++) {
-		if (word[i] < p->slot[i].word)
-			p->owner->err = fb_error(FB_ESYS, "a file has lost what rank %d wrote",
-						 p->port.peer);
-		if (!p->slot[i].moving)
-			p->slot[i].word = word[i];
-	}
+	for (int i = 0; i < SLOTS && !p->owner->err; i++)
+		if (check(p, now[i] >= p->slot[i].word &&
+				     now[i] >> MESSAGE_AT <= p->messages + SLOTS) &&
+		    !p->slot[i].moving)
+			p->slot[i].word = now[i];
 }
 
 static const void *file_peek(struct fb_port *port, size_t bytes)
@@ -311,10 +316,10 @@ static void file_close(struct fb_transport *transport)
 }
 
 /*
- * Collective: one rank makes a file, whose words are 0, and all open it. *refused: the errno of who
- * cannot open it with O_DIRECT, which is no error.
+ * Collective: one rank makes a file, whose words are 0, and all open it. *refused: why this rank
+ * cannot use it with O_DIRECT, which is no error, or NULL.
  */
-static int open_file(struct file_transport *t, bool direct, int *refused)
+static int open_file(struct file_transport *t, bool direct, const char **refused)
 {
 	const struct fb_group *g = t->transport.world;
 	char name[FB_STORE_NAME_CHARS] = "";
@@ -325,28 +330,18 @@ static int open_file(struct file_transport *t, bool direct, int *refused)
 		return err;
 	MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, g->comm);
 	t->fd[direct] = open(name, O_RDWR | O_CLOEXEC | (direct ? O_DIRECT : 0));
-	*refused = t->fd[direct] < 0 ? errno : 0;
+	*refused = t->fd[direct] < 0 ? strerror(errno) : NULL;
+	if (direct && !*refused && fb_store_alignment(t->fd[direct]) > PAGE)
+		*refused = "it wants whole blocks of more than 4096 bytes";
 	if (made >= 0 && ftruncate(made, (off_t)g->nranks * g->nranks * LINKS * PART))
 		err = fb_error(FB_ESYS, "%s: %s", name, strerror(errno));
 	if (*refused && !direct)
-		err = fb_error(FB_ESYS, "%s: %s", name, strerror(*refused));
+		err = fb_error(FB_ESYS, "%s: %s", name, *refused);
 	err = fb_group_agree(g, err);
 	if (made >= 0) {
 		close(made);
 		unlink(name);
 	}
-	return err;
-}
-
-static int open_files(struct file_transport *t)
-{
-	int refused = 0, err = open_file(t, false, &refused);
-
-	if (!err)
-		err = open_file(t, true, &refused);
-	if (!err)
-		fb_store_agree(t->transport.world, refused, fb_ring_open(&t->ring, FB_STORE_DEPTH),
-			       &t->lacks);
 	return err;
 }
 
@@ -365,6 +360,7 @@ static int file_open_mover(struct fb_mover **mover, const struct fb_session *ses
 		.disconnect = file_disconnect, .progress = file_progress};
 	struct file_transport *t = calloc(1, sizeof(*t));
 	int err = fb_group_agree(group, t ? FB_OK : FB_ENOMEM);
+	const char *refused = NULL;
 	struct fb_wire *wire;
 
 	(void)why;
@@ -373,11 +369,14 @@ static int file_open_mover(struct fb_mover **mover, const struct fb_session *ses
 		return err;
 	}
 	*t = (struct file_transport){{&ops, group}, {-1, -1}, {.fd = -1}, .err = FB_OK};
-	err = open_files(t);
+	err = open_file(t, false, &refused);
+	if (!err)
+		err = open_file(t, true, &refused);
 	if (err) {
 		file_close(&t->transport);
 		return err;
 	}
+	fb_store_agree(group, refused, fb_ring_open(&t->ring, FB_STORE_DEPTH), &t->lacks);
 	err = fb_wire_open(mover, &fb_mover_file, session, group, &t->transport, SLOTS, SLOT);
 	if (err)
 		return err;

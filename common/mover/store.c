@@ -85,8 +85,7 @@ int fb_store_check_peers(const struct fb_mover *mover, const struct fb_move *giv
 	return FB_OK;
 }
 
-/* What O_DIRECT wants of places, lengths and addresses. */
-static uint64_t alignment_of(int fd)
+uint64_t fb_store_alignment(int fd)
 {
 #ifdef STATX_DIOALIGN
 	struct statx s;
@@ -110,13 +109,13 @@ static void close_store(struct fb_mover *mover)
 	fb_mover_free(mover);
 }
 
-void fb_store_agree(const struct fb_group *group, int no_direct, int no_ring,
+void fb_store_agree(const struct fb_group *group, const char *no_direct, int no_ring,
 		    struct fb_store_lacks *lacks)
 {
 	*lacks = (struct fb_store_lacks){{0}, {0}};
 	if (no_direct)
 		snprintf(lacks->direct, sizeof(lacks->direct), "O_DIRECT in %.80s: %s",
-			 folder_now(), strerror(no_direct));
+			 folder_now(), no_direct);
 	if (no_ring)
 		snprintf(lacks->ring, sizeof(lacks->ring), "io_uring: %s", strerror(no_ring));
 	(void)fb_group_agree_why(group, no_direct ? FB_EUNSUPPORTED : FB_OK, lacks->direct,
@@ -140,14 +139,15 @@ bool fb_store_has(const struct fb_store_lacks *lacks, int form, char why[FB_REAS
 static int probe(struct fb_store *s)
 {
 	const struct fb_group *g = s->mover.group;
-	int fd[2] = {-1, -1}, err, no_direct = 0;
+	const char *no_direct = NULL;
+	int fd[2] = {-1, -1}, err;
 	uint64_t align;
 
 	snprintf(s->folder, sizeof(s->folder), "%.200s", folder_now());
 	err = make_file(fd, NULL);
 	if (!err && fd[1] < 0)
-		no_direct = errno;
-	align = fd[1] < 0 ? ALIGNMENT : alignment_of(fd[1]);
+		no_direct = strerror(errno);
+	align = fd[1] < 0 ? ALIGNMENT : fb_store_alignment(fd[1]);
 	for (int i = 0; i < 2; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);

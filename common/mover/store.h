@@ -77,11 +77,15 @@ struct fb_store_lacks {
 	char direct[FB_REASON_CHARS], ring[FB_REASON_CHARS];
 };
 
+/* Local: what O_DIRECT wants of places, lengths and addresses in an open file. */
+uint64_t fb_store_alignment(int fd);
+
 /*
- * Collective: each rank says by errno values (0: none) what opening a file with O_DIRECT and a ring
- * came to; *lacks is the same on all ranks. Local: whether a form can be had; else writes why not.
+ * Collective: each rank says why it has no O_DIRECT (NULL: it has), and by which errno value (0:
+ * none) a ring could not be opened; *lacks is the same on all ranks. Local: whether a form can be
+ * had; else writes why not.
  */
-void fb_store_agree(const struct fb_group *group, int no_direct, int no_ring,
+void fb_store_agree(const struct fb_group *group, const char *no_direct, int no_ring,
 		    struct fb_store_lacks *lacks);
 bool fb_store_has(const struct fb_store_lacks *lacks, int form, char why[FB_REASON_CHARS]);
 

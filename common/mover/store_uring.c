@@ -114,11 +114,15 @@ int fb_ring_submit(struct fb_ring *r)
 
 bool fb_ring_reap(struct fb_ring *r, void **tag, long *result)
 {
-	unsigned head = *r->cq_head;
-	const struct io_uring_cqe *e = &r->cqe[head & r->cq_mask];
+	const struct io_uring_cqe *e;
+	unsigned head;
 
+	if (!r->busy)
+		return false; /* a closed ring has no memory to look at */
+	head = *r->cq_head;
 	if (head == atomic_load_explicit((_Atomic unsigned *)r->cq_tail, memory_order_acquire))
 		return false;
+	e = &r->cqe[head & r->cq_mask];
 	*tag = (void *)(uintptr_t)e->user_data;
 	*result = e->res;
 	atomic_store_explicit((_Atomic unsigned *)r->cq_head, head + 1, memory_order_release);

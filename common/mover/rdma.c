@@ -276,14 +276,22 @@ static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 static void rdma_describe(struct fb_move *move, struct fb_traits *traits)
 {
 	const struct fb_rdma_mover *m = (const struct fb_rdma_mover *)move->mover;
+	const struct fb_rdma_part *part = ((const struct fb_rdma_move *)move)->part;
+	unsigned rails = 0;
 	size_t used;
 
-	fb_rdma_rails_text(m->rail, (1u << m->rails) - 1, traits->path, sizeof(traits->path));
+	/* Those that have carried something; before the first post, those that may. */
+	for (uint32_t i = 0; i < move->transfers; i++)
+		for (int r = 0; r < m->rails; r++)
+			rails |= part[i].dealt[r] ? 1u << r : 0;
+	for (uint32_t i = 0; i < move->transfers && !rails; i++)
+		rails |= part[i].rails;
+	fb_rdma_rails_text(m->rail, rails, traits->path, sizeof(traits->path));
 	used = strlen(traits->path);
 	if (m->how)
 		snprintf(traits->path + used, sizeof(traits->path) - used, ", GPUDirect %s",
 			 fb_rdma_how_names[m->how]);
-	traits->channels = m->rails;
+	traits->channels = __builtin_popcount(rails);
 }
 
 #else
@@ -305,7 +313,7 @@ static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
 	.close = rdma_close, .add = rdma_add, .remove = rdma_remove, .connect = rdma_connect,      \
 	.prepare = fb_rdma_move_prepare, .release = fb_move_free, .post = fb_rdma_move_post,       \
 	.test = fb_rdma_move_test, .arrived = fb_rdma_move_arrived, .describe = rdma_describe,     \
-	.rest = fb_rdma_move_rest, .fifo = true, .lands = true
+	.rest = fb_rdma_move_rest, .fifo = true
 #else
 #define OPERATIONS .close = NULL
 #define rdma_gpu_open rdma_open

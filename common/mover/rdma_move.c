@@ -24,7 +24,8 @@ static uint32_t imm_of(const struct fb_rdma_mover *m, const struct fb_transfer *
 
 /*
  * One request of the part's next chunks by a rail; the last one of a PUT tells the peer. Without a
- * notice nobody knows which request is a rail's last, so each one asks for a completion.
+ * notice nobody knows which request is the last of each of several rails, so each request asks for
+ * a completion.
  */
 static int add_request(struct fb_rdma_mover *m, const struct fb_transfer *t, struct fb_rdma_part *p,
 		       enum fb_rdma_form form, int rail)
@@ -48,7 +49,7 @@ static int add_request(struct fb_rdma_mover *m, const struct fb_transfer *t, str
 		next_chunk(p);
 	} while (form == FB_RDMA_SGE && p->bytes && there->base + p->remote == r.remote + r.bytes &&
 		 r.npieces < (int)queue->sges && r.bytes + p->bytes <= p->most);
-	r.signal = !p->bytes || (!t->notice && m->rails > 1);
+	r.signal = !p->bytes || (!t->notice && (p->rails & (p->rails - 1)));
 	if (put && !p->bytes && t->notice) {
 		r.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
 		r.imm = imm_of(m, t);

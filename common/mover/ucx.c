@@ -44,11 +44,14 @@ static void note_failure(void *arg, void *ep, fb_ucx_status status)
 {
 	struct fb_ucx_mover *m = arg;
 
-	for (int r = 0; r < m->mover.group->nranks && !m->failed; r++)
-		if (m->ep[r] == ep) {
-			m->failed = status;
+	if (m->failed)
+		return;
+	/* It may fail before ep_create() has returned it. */
+	m->failed = status;
+	m->lost = -1;
+	for (int r = 0; r < m->mover.group->nranks; r++)
+		if (m->ep[r] == ep)
 			m->lost = r;
-		}
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */

@@ -64,10 +64,11 @@ static const char *over_missing(const struct fb_p2p_engine *engine)
 static bool over_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
 		     const struct fb_job *job, char reason[FB_REASON_CHARS])
 {
-	(void)c;
+	const struct fb_mover *mover = ((const struct fb_over *)engine)->mover;
+
 	(void)job;
-	if (!over_missing(engine))
-		return true;
+	if (mover)
+		return !mover->ops->can || mover->ops->can(mover, c->protocol, reason);
 	snprintf(reason, FB_REASON_CHARS, "%s", over_missing(engine));
 	return false;
 }

@@ -44,6 +44,8 @@ int fb_nccl_mover_connect(struct fb_gpu_mover *m)
 		end = m->nccl.GroupEnd();
 		err = fb_nccl_error(&m->nccl, m->comm->comm, code ? code : added ? added : end,
 				    "Send and ncclRecv");
+		/* The stream would wait forever for a rank whose group has failed. */
+		err = fb_group_agree(group, err);
 		if (!err)
 			err = FB_CUDA(cudaStreamSynchronize(m->stream));
 		err = fb_group_agree(group, err);

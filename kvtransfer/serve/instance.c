@@ -249,6 +249,8 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	put_interval(&i->ratio, &traits->extra[FB_SERVE_RATIO]);
 	put_interval(&i->interference, &traits->extra[FB_SERVE_INTERFERENCE]);
 	put_placement(i, traits->extra);
+	if (i->kneeless)
+		fb_traits_flag(traits, "no-knee");
 	if (i->ratio.n && traits->extra[FB_SERVE_RATIO_LOW] > 1)
 		fb_traits_flag(traits, "disaggregated-wins");
 	else if (i->ratio.n && traits->extra[FB_SERVE_RATIO_HIGH] < 1)

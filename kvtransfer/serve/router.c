@@ -6,7 +6,8 @@
  *
  * The knee is the highest rate at which the wanted share of requests meets the objective: rates are
  * doubled or halved until one meets it and one does not, and then the interval is halved on a
- * logarithmic scale. Every replay has new arrivals and starts with empty caches.
+ * logarithmic scale. Every replay has new arrivals and starts with empty caches. Where so few
+ * requests are replayed that all of them may come at once, no rate fails, and there is no knee.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -275,7 +276,7 @@ static int find_knee(struct router *r, double *knee)
 		else
 			high = rate;
 	}
-	*knee = low;
+	*knee = high ? low : (double)NAN;
 	return err;
 }
 
@@ -291,6 +292,12 @@ static int keep(struct fb_series *s, double value)
 }
 
 /* Both modes, in turns which of them is first. */
+static int keep_knee(struct fb_serve_instance *i, double knee)
+{
+	i->kneeless |= isnan(knee);
+	return isnan(knee) ? FB_OK : keep(&i->knee, knee);
+}
+
 static int judge(struct router *r)
 {
 	double knee[FB_SERVE_MODES] = {0};
@@ -302,9 +309,10 @@ static int judge(struct router *r)
 		r->i->plan.mode = (enum fb_serve_mode)mode;
 		err = find_knee(r, &knee[mode]);
 	}
-	if (!err && knee[FB_SERVE_COLOCATED] > 0)
+	if (!err && knee[FB_SERVE_COLOCATED] > 0 && !isnan(knee[FB_SERVE_DISAGGREGATED]))
 		err = keep(&r->i->ratio, knee[FB_SERVE_DISAGGREGATED] / knee[FB_SERVE_COLOCATED]);
-	return err ? err : keep(&r->i->knee, knee[FB_SERVE_DISAGGREGATED]);
+	r->i->kneeless |= isnan(knee[FB_SERVE_COLOCATED]);
+	return err ? err : keep_knee(r->i, knee[FB_SERVE_DISAGGREGATED]);
 }
 
 /* The run is over: how long the workers' steps took with transfers under way and without. */
@@ -331,12 +339,13 @@ static int route(struct router *r)
 		fb_account_close(&i->account);
 		i->knee.n = i->ratio.n = i->interference.n = 0;
 		i->hit_tokens = i->all_tokens = i->moved_bytes = i->moved = 0;
+		i->kneeless = false;
 	}
 	if (i->plan.operation == FB_SERVE_REPLAY) {
 		err = replay(r, i->plan.rate, &share);
 	} else if (i->plan.operation == FB_SERVE_KNEE) {
 		err = find_knee(r, &knee);
-		err = err ? err : keep(&i->knee, knee);
+		err = err ? err : keep_knee(i, knee);
 	} else {
 		err = judge(r);
 	}

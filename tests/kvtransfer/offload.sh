@@ -84,7 +84,7 @@ verdict offload_crossover
 
 go 1 --engine store --model gpt-5
 expect "an unknown model" "$rc" 3
-holds "$FB_TMP/err" '--model.*gpt-5.*tiny, tiny-window, llama-3.1-8b'
+holds "$FB_TMP/err" '--model.*gpt-5.*tiny, tiny-window, tiny-moe, llama-3.1-8b'
 go 1 --engine store --operation evict --folder "$FB_TMP/none"
 [ "$rc" -ne 0 ] || fail "no folder: exit code 0"
 holds "$FB_TMP/err" 'none/fabricbench-.*No such file'

@@ -39,12 +39,15 @@ for family in $FB_MPIS; do
 	bin=build/$family/bin
 	windows "$family"
 	good 2 latency "${all[@]}"
-	# shm, tcp and file are on any machine; puts are answered by puts.
-	for mover in shm tcp file; do
-		expect "puts of $mover" "$(rows ",ping_pong,mover-$mover,put,.*,(ok|few),")" 2
-		expect "gets of $mover" "$(rows ",one_way,mover-$mover,get,.*,(ok|few),")" 2
+	# shm, tcp and file by the page cache are on any machine; puts are answered by puts.
+	for mover in shm:direct tcp:direct file:buffered; do
+		form=${mover#*:} mover=${mover%:*}
+		expect "puts of $mover" \
+			"$(rows ",ping_pong,mover-$mover,put,$form,.*,(ok|few),")" 2
+		expect "gets of $mover" "$(rows ",one_way,mover-$mover,get,$form,.*,(ok|few),")" 2
 	done
-	expect "messages" "$(rows ',ping_pong,mover-(tcp|file|mpi),send,.*,(ok|few),')" 6
+	expect "messages" \
+		"$(rows ',ping_pong,mover-((tcp|mpi),send,direct|file,send,buffered),.*,(ok|few),')" 6
 	good 2 bandwidth "${all[@]}" --window 7 --span 100K
 	expect "puts both ways" "$(rows ',two_way,mover-shm,put,.*,(ok|few),')" 2
 	good 2 latency --engine mover-rdma --bytes 8 --algorithm put --protocol all

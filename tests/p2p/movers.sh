@@ -47,7 +47,7 @@ for family in $FB_MPIS; do
 		expect "gets of $mover" "$(rows ",one_way,mover-$mover,get,$form,.*,(ok|few),")" 2
 	done
 	expect "messages" \
-		"$(rows ',ping_pong,mover-((tcp|mpi),send,direct|file,send,buffered),.*,(ok|few),')" 6
+		"$(rows ',ping_pong,mover-(tcp,send|mpi,send|file,send,buffered),.*,(ok|few),')" 6
 	good 2 bandwidth "${all[@]}" --window 7 --span 100K
 	expect "puts both ways" "$(rows ',two_way,mover-shm,put,.*,(ok|few),')" 2
 	good 2 latency --engine mover-rdma --bytes 8 --algorithm put --protocol all

@@ -291,13 +291,14 @@ static int keep(struct fb_series *s, double value)
 	return FB_OK;
 }
 
-/* Both modes, in turns which of them is first. */
+/* A repetition without a knee (NAN) adds no number to the row, and the row says so. */
 static int keep_knee(struct fb_serve_instance *i, double knee)
 {
 	i->kneeless |= isnan(knee);
 	return isnan(knee) ? FB_OK : keep(&i->knee, knee);
 }
 
+/* Finds the knees of both modes, in turns which of them is first. */
 static int judge(struct router *r)
 {
 	double knee[FB_SERVE_MODES] = {0};

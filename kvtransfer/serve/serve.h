@@ -222,7 +222,7 @@ struct fb_serve_instance {
 	double hit_tokens, all_tokens;
 	double moved_bytes, moved; /* of so many caches */
 	struct fb_series knee, ratio, interference; /* of all runs but the first */
-	bool kneeless; /* in one of them no rate was too high */
+	bool kneeless; /* in a run no rate was too high */
 	struct fb_traits carried; /* workers: what the mover says of the first cache sent */
 	int runs;
 };

@@ -280,7 +280,7 @@ static size_t items(const char *list)
 
 /* Expands the cases once for each place of --numa. */
 static int expand_places(struct fb_run *run, struct fb_collective_state *state,
-			 const struct fb_axes_choices *choices)
+			 const struct fb_axes_accepted *accepted)
 {
 	int err = FB_OK;
 
@@ -297,7 +297,7 @@ static int expand_places(struct fb_run *run, struct fb_collective_state *state,
 			snprintf(key, sizeof(key), "producer=%s", fb_producers[state->producer]);
 			fb_variant_put(&base, key);
 		}
-		err = fb_engine_options_expand(run, &base, choices, adjust, state, state->ctas,
+		err = fb_engine_options_expand(run, &base, accepted, adjust, state, state->ctas,
 					       &state->engine_options);
 	}
 	return err;
@@ -311,9 +311,12 @@ int fb_collective_expand(struct fb_run *run, void *arg)
 	const char **names = calloc(known + own, sizeof(*names));
 	const char **engine_names;
 	char (*composed)[ALGORITHM_CHARS] = calloc(own + 1, sizeof(*composed));
-	struct fb_axes_choices choices = {
-		.algorithms = names, .protocols = protocols, .transports = transports,
-		.memories = fb_memories, .launches = launches,
+	struct fb_axes_accepted accepted = {
+		.algorithms = names,
+		.protocols = protocols,
+		.transports = transports,
+		.memories = fb_memories,
+		.launches = launches,
 		.engine_list = state->engine_list,
 		.has_redop = state->info->reduces && state->collective != FB_BARRIER,
 		.has_root = state->info->has_root,
@@ -330,9 +333,9 @@ int fb_collective_expand(struct fb_run *run, void *arg)
 	}
 	for (size_t i = 0; i < engines; i++)
 		engine_names[i] = fb_engines[i]->name;
-	choices.engines = engine_names;
+	accepted.engines = engine_names;
 	list_algorithms(state, names, composed);
-	err = expand_places(run, state, &choices);
+	err = expand_places(run, state, &accepted);
 free_names:
 	free(engine_names);
 	free(composed);

@@ -35,7 +35,7 @@ static int next_bit(uint64_t bits, int i)
 }
 
 static int expand_polls(struct fb_run *run, const struct fb_case *base,
-			const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
+			const struct fb_axes_accepted *axes, fb_axes_adjust_fn adjust, void *arg,
 			const struct fb_nccl_ctas_lists *lists, struct fb_engine_options *options)
 {
 	int err = FB_OK;
@@ -49,7 +49,7 @@ static int expand_polls(struct fb_run *run, const struct fb_case *base,
 
 /* Calls fb_axes_expand once for each combination of the lists. */
 static int expand_ctas(struct fb_run *run, const struct fb_case *base,
-		       const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
+		       const struct fb_axes_accepted *axes, fb_axes_adjust_fn adjust, void *arg,
 		       const struct fb_nccl_ctas_lists *lists, struct fb_engine_options *options)
 {
 	size_t count[2] = {lists->min.count, lists->max.count}, at[2] = {0};
@@ -77,16 +77,16 @@ static const char *name_of(const struct fb_axis *axis, size_t i, const char *con
 }
 
 int fb_engine_options_expand(struct fb_run *run, const struct fb_case *base,
-			     const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust,
+			     const struct fb_axes_accepted *axes, fb_axes_adjust_fn adjust,
 			     void *arg, const struct fb_nccl_ctas_lists *ctas,
 			     struct fb_engine_options *options)
 {
 	const struct fb_settings *s = fb_run_settings(run);
 	FILE *errors = fb_run_world(run)->rank == 0 ? stderr : NULL;
-	struct fb_nccl_choice nccl[FB_NCCL_MOST_CHOICES];
+	struct fb_nccl_algo_proto nccl[FB_NCCL_MOST_ALGO_PROTOS];
 	struct fb_axis registration = {0}, direction = {0};
 	size_t count[3], at[3] = {0};
-	int n = fb_nccl_choices(s->nccl_force, nccl, errors), err = n < 0 ? n : FB_OK;
+	int n = fb_nccl_algo_proto_list(s->nccl_force, nccl, errors), err = n < 0 ? n : FB_OK;
 
 	if (!err)
 		err = fb_axis_open(&registration, "registration", s->registration,

@@ -14,7 +14,7 @@ struct fb_nccl_ctas_lists; /* see settings.h */
 
 /* The options of one pass. All names are of static storage. */
 struct fb_engine_options {
-	struct fb_nccl_choice nccl;
+	struct fb_nccl_algo_proto nccl;
 	const char *registration; /* "none", "registered", "window", "window-copy" */
 	const char *direction;    /* "push", "pull", "auto" */
 	struct fb_nccl_ctas ctas;
@@ -36,7 +36,7 @@ const char *fb_engine_list(const struct fb_settings *settings, const struct fb_g
  * NCCL's CTA options, or NULL.
  */
 int fb_engine_options_expand(struct fb_run *run, const struct fb_case *base,
-			     const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust,
+			     const struct fb_axes_accepted *axes, fb_axes_adjust_fn adjust,
 			     void *arg, const struct fb_nccl_ctas_lists *ctas,
 			     struct fb_engine_options *options);
 

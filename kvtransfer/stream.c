@@ -40,8 +40,8 @@ static int expand(struct fb_run *run, void *arg)
 	const struct fb_stream_settings *own = (const struct fb_stream_settings *)state->own;
 	const struct fb_handoff_settings *h = &own->handoff;
 	const char *engines[FB_KV_BACKENDS + 2];
-	const struct fb_axes_choices choices = {.engines = engines, .algorithms = fb_stream_modes,
-						.memories = fb_mover_memories};
+	const struct fb_axes_accepted accepted = {
+		.engines = engines, .algorithms = fb_stream_modes, .memories = fb_mover_memories};
 	size_t models = 0, at[7] = {0};
 	int err = FB_OK;
 
@@ -69,7 +69,7 @@ static int expand(struct fb_run *run, void *arg)
 		if (at[6])
 			keys->wire = at[6];
 		fb_keys_put(&base, fb_handoff_keys);
-		err = fb_axes_expand(run, &base, &choices, adjust, state);
+		err = fb_axes_expand(run, &base, &accepted, adjust, state);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
 	return err;
 }

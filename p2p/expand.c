@@ -104,7 +104,7 @@ static const struct fb_p2p_keys no_keys = {
 struct expansion {
 	struct fb_run *run;
 	struct fb_p2p_state *state;
-	struct fb_axes_choices choices;
+	struct fb_axes_accepted accepted;
 	const char *pattern, *registration;
 	enum fb_rdma_wait wait;
 };
@@ -123,7 +123,7 @@ static int expand_keys(const struct expansion *e, const struct fb_p2p_keys *keys
 			FB_OWN(struct fb_p2p_keys, &base)->rdma_wait = (uint64_t)e->wait;
 		fb_keys_put(&base, fb_p2p_keys);
 		fb_place_put(&places->item[i], &base);
-		err = fb_axes_expand(e->run, &base, &e->choices, adjust, e->state);
+		err = fb_axes_expand(e->run, &base, &e->accepted, adjust, e->state);
 	}
 	return err;
 }
@@ -239,13 +239,17 @@ int fb_p2p_expand(struct fb_run *run, void *arg)
 	struct expansion e = {
 		.run = run,
 		.state = state,
-		.choices = {
-			.engines = engines, .engine_list = state->engine_list,
-			.algorithms = fb_verbs, .protocols = protocols,
-			.transports = transports, .memories = fb_p2p_memories,
-			.launches = launches,
-			.has_root = state->program->grouping == FB_AROUND_ROOT,
-		},
+		.accepted =
+			{
+				.engines = engines,
+				.engine_list = state->engine_list,
+				.algorithms = fb_verbs,
+				.protocols = protocols,
+				.transports = transports,
+				.memories = fb_p2p_memories,
+				.launches = launches,
+				.has_root = state->program->grouping == FB_AROUND_ROOT,
+			},
 	};
 	struct fb_axis registrations = {0};
 	int err;

@@ -223,7 +223,7 @@ static bool adjust(void *arg, struct fb_case *c)
 
 /* The cases of one life, for each number of communicators and each grid. */
 static int expand_life(struct fb_run *run, struct fb_life_state *s,
-		       const struct fb_axes_choices *axes, FILE *errors)
+		       const struct fb_axes_accepted *axes, FILE *errors)
 {
 	const char *counts = s->options->communicators, *grids;
 	char count[16], grid[32], key[64];
@@ -302,9 +302,11 @@ int fb_life_expand(struct fb_run *run, void *arg)
 	FILE *errors = s->world->rank == 0 ? stderr : NULL;
 	const char **names = calloc((size_t)fb_algorithm_count + 2, sizeof(*names));
 	const char *engines[FB_LIFE_MOST_ENGINES + 1] = {NULL};
-	struct fb_axes_choices axes = {.engines = engines, .algorithms = names,
-				       .protocols = protocols, .transports = transports,
-				       .has_redop = true};
+	struct fb_axes_accepted axes = {.engines = engines,
+					.algorithms = names,
+					.protocols = protocols,
+					.transports = transports,
+					.has_redop = true};
 	int n = 0, err = fb_group_agree(s->world, names ? FB_OK : FB_ENOMEM);
 	bool any = false;
 

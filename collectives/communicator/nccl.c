@@ -132,8 +132,8 @@ static int make(struct fb_life_context *c, int part, fb_nccl_comm *comm)
 /* While the two variables say what is forced. `grouped`: all inits in one group. */
 int fb_life_nccl_create(struct fb_life_context *c)
 {
-	const struct fb_nccl_choice choice =
-		fb_nccl_choice_named(c->key->algorithm, c->key->protocol);
+	const struct fb_nccl_algo_proto choice =
+		fb_nccl_algo_proto_named(c->key->algorithm, c->key->protocol);
 	bool grouped = !strcmp(c->life->operation, "init_grouped");
 	struct fb_life_nccl *own = c->own;
 	struct fb_nccl_saved saved;

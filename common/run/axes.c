@@ -189,15 +189,15 @@ static const char *const no_yes[] = {"no", "yes", NULL};
 
 /* What --transport says; auto is the usual one, without RDMA where a program lacks it. */
 static const char *usual_transport(const struct fb_settings *s,
-				   const struct fb_axes_choices *choices,
+				   const struct fb_axes_accepted *accepted,
 				   const struct fb_group *world)
 {
 	const char *usual = fb_group_transport(world);
 
 	if (strcmp(s->transport, "auto"))
 		return s->transport;
-	for (size_t i = 0; choices->transports && choices->transports[i]; i++)
-		if (!strcmp(choices->transports[i], usual))
+	for (size_t i = 0; accepted->transports && accepted->transports[i]; i++)
+		if (!strcmp(accepted->transports[i], usual))
 			return usual;
 	return strchr(usual, '+') ? "shm+tcp" : "tcp";
 }
@@ -207,11 +207,11 @@ enum { NAMED = LAUNCH + 1 };
 
 struct named {
 	const char *option, *list;
-	const char *const *choices; /* NULL: the program has no such axis */
+	const char *const *accepted; /* NULL: the program has no such axis */
 };
 
 static void list_named(struct named named[NAMED], const struct fb_settings *s,
-		       const struct fb_axes_choices *c)
+		       const struct fb_axes_accepted *c)
 {
 	named[ENGINE] =
 		(struct named){"engine", c->engine_list ? c->engine_list : s->engine, c->engines};
@@ -223,26 +223,26 @@ static void list_named(struct named named[NAMED], const struct fb_settings *s,
 }
 
 static int open_names(struct fb_axis axes[AXES], const struct fb_settings *s,
-		      const struct fb_axes_choices *choices, const struct fb_group *world,
+		      const struct fb_axes_accepted *accepted, const struct fb_group *world,
 		      FILE *errors)
 {
 	struct named named[NAMED];
 	int err = FB_OK;
 
-	list_named(named, s, choices);
-	named[TRANSPORT].list = usual_transport(s, choices, world);
+	list_named(named, s, accepted);
+	named[TRANSPORT].list = usual_transport(s, accepted, world);
 	for (int i = 0; i < NAMED && !err; i++) {
-		bool none = !named[i].choices;
+		bool none = !named[i].accepted;
 
 		err = fb_axis_open(&axes[i], named[i].option, none ? "all" : named[i].list,
-				   none ? no_choice : named[i].choices, errors);
+				   none ? no_choice : named[i].accepted, errors);
 	}
 	return err;
 }
 
 /* Axes whose values are enumerators or numbers. */
 static int open_values(struct fb_axis axes[AXES], const struct fb_settings *s,
-		       const struct fb_axes_choices *choices, int nranks, FILE *errors)
+		       const struct fb_axes_accepted *accepted, int nranks, FILE *errors)
 {
 	const char *in_place = strcmp(s->in_place, "both") ? s->in_place : "all";
 	int err;
@@ -252,12 +252,12 @@ static int open_values(struct fb_axis axes[AXES], const struct fb_settings *s,
 		err = fb_axis_open(&axes[DATATYPE], "datatype", s->datatype, fb_datatype_names,
 				   errors);
 	if (!err)
-		err = fb_axis_open(&axes[REDOP], "redop", choices->has_redop ? s->redop : "all",
-				   choices->has_redop ? fb_redop_names : no_choice, errors);
+		err = fb_axis_open(&axes[REDOP], "redop", accepted->has_redop ? s->redop : "all",
+				   accepted->has_redop ? fb_redop_names : no_choice, errors);
 	if (!err)
 		err = fb_axis_open(&axes[IN_PLACE], "in-place",
-				   choices->has_in_place ? in_place : "no", no_yes, errors);
-	if (!err && choices->has_root)
+				   accepted->has_in_place ? in_place : "no", no_yes, errors);
+	if (!err && accepted->has_root)
 		err = open_roots(&axes[ROOT], s->root, nranks, errors);
 	else if (!err)
 		err = fb_axis_open(&axes[ROOT], "root", "all", no_choice, errors);
@@ -268,7 +268,7 @@ static int open_values(struct fb_axis axes[AXES], const struct fb_settings *s,
 
 /* The case at one point of the product. */
 static struct fb_case case_at(const struct fb_axis axes[AXES], const size_t at[AXES],
-			      const struct fb_case *base, const struct fb_axes_choices *choices)
+			      const struct fb_case *base, const struct fb_axes_accepted *accepted)
 {
 	struct fb_case c = *base;
 
@@ -280,24 +280,24 @@ static struct fb_case case_at(const struct fb_axis axes[AXES], const size_t at[A
 	c.launch = axes[LAUNCH].value[at[LAUNCH]];
 	c.cadence = (enum fb_cadence)axes[CADENCE].index[at[CADENCE]];
 	c.datatype = (enum fb_datatype)axes[DATATYPE].index[at[DATATYPE]];
-	c.redop = choices->has_redop ? axes[REDOP].index[at[REDOP]] : -1;
-	c.root = choices->has_root ? axes[ROOT].index[at[ROOT]] : -1;
+	c.redop = accepted->has_redop ? axes[REDOP].index[at[REDOP]] : -1;
+	c.root = accepted->has_root ? axes[ROOT].index[at[ROOT]] : -1;
 	c.in_place = axes[IN_PLACE].index[at[IN_PLACE]] == 1;
 	c.bytes = strtoull(axes[BYTES].value[at[BYTES]], NULL, 10);
 	return c;
 }
 
 /* That no case is left, with the lists of the axes that the program has. */
-int fb_axes_none_left(const struct fb_run *run, const struct fb_axes_choices *choices)
+int fb_axes_none_left(const struct fb_run *run, const struct fb_axes_accepted *accepted)
 {
 	struct named named[NAMED];
 	char lists[512] = "";
 
-	list_named(named, fb_run_settings(run), choices);
+	list_named(named, fb_run_settings(run), accepted);
 	for (int i = 0; i < NAMED; i++) {
 		size_t used = strlen(lists);
 
-		if (named[i].choices)
+		if (named[i].accepted)
 			snprintf(lists + used, sizeof(lists) - used, " --%s %s", named[i].option,
 				 named[i].list);
 	}
@@ -307,33 +307,33 @@ int fb_axes_none_left(const struct fb_run *run, const struct fb_axes_choices *ch
 }
 
 int fb_axes_expand(struct fb_run *run, const struct fb_case *base,
-		   const struct fb_axes_choices *choices, fb_axes_adjust_fn adjust, void *arg)
+		   const struct fb_axes_accepted *accepted, fb_axes_adjust_fn adjust, void *arg)
 {
 	const struct fb_group *world = fb_run_world(run);
 	const struct fb_settings *s = fb_run_settings(run);
 	FILE *errors = world->rank == 0 ? stderr : NULL;
 	size_t count[AXES], at[AXES] = {0}, added = 0;
 	struct fb_axis axes[AXES] = {{0}};
-	int err = open_names(axes, s, choices, world, errors);
+	int err = open_names(axes, s, accepted, world, errors);
 
 	if (!err)
-		err = open_values(axes, s, choices, world->nranks, errors);
+		err = open_values(axes, s, accepted, world->nranks, errors);
 	if (err)
 		goto close_axes;
 	for (int i = 0; i < AXES; i++)
 		count[i] = axes[i].count;
 	do {
-		struct fb_case c = case_at(axes, at, base, choices);
+		struct fb_case c = case_at(axes, at, base, accepted);
 
 		if (adjust && !adjust(arg, &c))
 			continue;
 		err = fb_run_add(run, &c);
 		added++;
 	} while (!err && fb_product_next(at, count, AXES));
-	if (choices->added)
-		*choices->added += added;
+	if (accepted->added)
+		*accepted->added += added;
 	else if (!err && added == 0)
-		err = fb_axes_none_left(run, choices);
+		err = fb_axes_none_left(run, accepted);
 close_axes:
 	for (int i = 0; i < AXES; i++)
 		fb_axis_close(&axes[i]);

@@ -38,7 +38,7 @@ void fb_axis_close(struct fb_axis *axis);
 bool fb_product_next(size_t index[], const size_t count[], size_t n);
 
 /* The values that a program accepts on its axes; each list ends in NULL; NULL: the axis is "-". */
-struct fb_axes_choices {
+struct fb_axes_accepted {
 	const char *const *engines, *const *algorithms, *const *protocols;
 	const char *const *transports, *const *memories, *const *launches;
 	bool has_redop, has_root, has_in_place; /* else redop -1, root -1, no */
@@ -58,9 +58,9 @@ typedef bool (*fb_axes_adjust_fn)(void *arg, struct fb_case *c);
  * rank 0. FB_EINPUT also where nothing is left. For fb_program.expand.
  */
 int fb_axes_expand(struct fb_run *run, const struct fb_case *base,
-		   const struct fb_axes_choices *choices, fb_axes_adjust_fn adjust, void *arg);
+		   const struct fb_axes_accepted *accepted, fb_axes_adjust_fn adjust, void *arg);
 
 /* FB_EINPUT: none of several bases has a case, which rank 0 says with the lists of the axes. */
-int fb_axes_none_left(const struct fb_run *run, const struct fb_axes_choices *choices);
+int fb_axes_none_left(const struct fb_run *run, const struct fb_axes_accepted *accepted);
 
 #endif

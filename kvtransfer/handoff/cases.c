@@ -287,10 +287,10 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const struct fb_handoff_settings *own = state->own;
 	const char *engines[FB_KV_BACKENDS + 2];
 	size_t added = 0;
-	const struct fb_axes_choices choices = {.engines = engines,
-						.algorithms = fb_handoff_algorithms,
-						.memories = fb_mover_memories,
-						.added = &added};
+	const struct fb_axes_accepted accepted = {.engines = engines,
+						  .algorithms = fb_handoff_algorithms,
+						  .memories = fb_mover_memories,
+						  .added = &added};
 	size_t next[28] = {0}, at[28];
 	int err = FB_OK;
 	bool some = false;
@@ -332,7 +332,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 			continue;
 		some = true;
 		fb_handoff_put_keys(own, at, (uint64_t)state->machine.world->nranks, &base);
-		err = fb_axes_expand(run, &base, &choices, adjust, state);
+		err = fb_axes_expand(run, &base, &accepted, adjust, state);
 	} while (!err && fb_product_next(next, count, sizeof(count) / sizeof(count[0])));
 	if (!some)
 		return state->machine.world->rank
@@ -340,5 +340,5 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 			       : fb_error(FB_EINPUT, "no engine of --engine %s has the --form",
 					  state->machine.settings->engine);
 	/* Not all operations have all algorithms, nor all engines all ways to stage. */
-	return err || added ? err : fb_axes_none_left(run, &choices);
+	return err || added ? err : fb_axes_none_left(run, &accepted);
 }

@@ -216,7 +216,7 @@ static void list_forms(const struct fb_tier_state *state, const char *list[FORMS
 
 /* Out and back, with lists of equal pieces that a rank's memory is not too small for. */
 static int expand_crossover(struct fb_run *run, struct fb_tier_state *state,
-			    const struct fb_axes_choices *choices)
+			    const struct fb_axes_accepted *accepted)
 {
 	const struct fb_tier_settings *own = state->own;
 	struct point point = {state, (unsigned)own->depth.value[0]};
@@ -236,7 +236,7 @@ static int expand_crossover(struct fb_run *run, struct fb_tier_state *state,
 			.model = FB_KEY_NONE, .page_run = FB_KEY_NONE, .piece = piece,
 			.tier = FB_TIER_BLOCK_FIRST, .tokens = FB_KEY_NONE};
 		fb_keys_put(&base, keys);
-		err = fb_axes_expand(run, &base, choices, adjust, &point);
+		err = fb_axes_expand(run, &base, accepted, adjust, &point);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
 	return err;
 }
@@ -246,8 +246,8 @@ int fb_tier_expand(struct fb_run *run, void *arg)
 	struct fb_tier_state *state = arg;
 	const struct fb_tier_settings *own = state->own;
 	const char *engines[FB_KV_BACKENDS + 2], *forms[FORMS] = {NULL};
-	const struct fb_axes_choices choices = {.engines = engines, .algorithms = forms,
-						.memories = fb_mover_memories};
+	const struct fb_axes_accepted accepted = {
+		.engines = engines, .algorithms = forms, .memories = fb_mover_memories};
 	size_t models = 0, at[8] = {0};
 	int err = FB_OK;
 
@@ -256,7 +256,7 @@ int fb_tier_expand(struct fb_run *run, void *arg)
 	fb_kv_backend_names(&state->machine, engines);
 	list_forms(state, forms);
 	if (own->crossover)
-		return expand_crossover(run, state, &choices);
+		return expand_crossover(run, state, &accepted);
 	const size_t count[] = {models, FB_TIER_OPERATIONS, FB_TIER_ORDERS, own->tokens.count,
 				own->block_tokens.count, own->hit.count, own->depth.count,
 				own->page_run.count};
@@ -280,7 +280,7 @@ int fb_tier_expand(struct fb_run *run, void *arg)
 			.tokens = own->tokens.value[at[3]],
 		};
 		fb_keys_put(&base, keys);
-		err = fb_axes_expand(run, &base, &choices, adjust, &point);
+		err = fb_axes_expand(run, &base, &accepted, adjust, &point);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
 	return err;
 }

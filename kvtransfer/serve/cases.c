@@ -196,7 +196,7 @@ int fb_serve_expand(struct fb_run *run, void *arg)
 	struct fb_serve_state *state = arg;
 	const struct fb_serve_settings *own = state->own;
 	const char *engines[FB_KV_BACKENDS + 2];
-	const struct fb_axes_choices choices = {
+	const struct fb_axes_accepted accepted = {
 		.engines = engines, .algorithms = algorithms, .memories = memories};
 	size_t models = 0, at[6] = {0};
 	const char *slash = strrchr(own->trace, '/');
@@ -231,7 +231,7 @@ int fb_serve_expand(struct fb_run *run, void *arg)
 			.trace = slash ? slash + 1 : own->trace,
 		};
 		fb_keys_put(&base, keys);
-		err = fb_axes_expand(run, &base, &choices, adjust, state);
+		err = fb_axes_expand(run, &base, &accepted, adjust, state);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
 	return err;
 }

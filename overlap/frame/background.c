@@ -46,13 +46,13 @@ int fb_step_open_background(struct fb_step_state *s)
 {
 	struct fb_step_forced *forced = &s->forced;
 	const char *text = s->own->background_force;
-	struct fb_nccl_choice choices[FB_NCCL_MOST_CHOICES];
+	struct fb_nccl_algo_proto choices[FB_NCCL_MOST_ALGO_PROTOS];
 	enum fb_collective collective = s->own->background_operation == FB_BACKGROUND_ALL_REDUCE
 						? FB_ALL_REDUCE : FB_ALL_GATHER;
 
 	if (!text)
 		return FB_OK;
-	forced->of_nccl = fb_nccl_choices(text, choices, NULL) == 1;
+	forced->of_nccl = fb_nccl_algo_proto_list(text, choices, NULL) == 1;
 	if (forced->of_nccl)
 		forced->nccl = choices[0];
 	forced->planned = parse_planned(forced, collective, text);

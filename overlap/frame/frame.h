@@ -86,7 +86,7 @@ struct fb_step_forced {
 	bool planned, of_nccl;
 	char text[64];
 	const char *algorithm, *protocol; /* within `text`, and of static storage */
-	struct fb_nccl_choice nccl;
+	struct fb_nccl_algo_proto nccl;
 };
 
 struct fb_step_search; /* find.c's */

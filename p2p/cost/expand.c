@@ -110,7 +110,7 @@ static void list_engines(const struct fb_cost *cost, const char **engines, size_
 
 /* The cases of the cost that is being added. */
 static int expand_cost(struct fb_run *run, struct fb_cost_state *state,
-		       const struct fb_axes_choices *choices)
+		       const struct fb_axes_accepted *accepted)
 {
 	int err = FB_OK;
 
@@ -119,7 +119,7 @@ static int expand_cost(struct fb_run *run, struct fb_cost_state *state,
 				       .registration = "none"};
 
 		fb_place_put(&state->stores.places.item[i], &base);
-		err = fb_axes_expand(run, &base, choices, adjust, state);
+		err = fb_axes_expand(run, &base, accepted, adjust, state);
 	}
 	return err;
 }
@@ -129,23 +129,23 @@ int fb_cost_expand(struct fb_run *run, void *arg)
 	struct fb_cost_state *state = arg;
 	const struct fb_settings *settings = state->context.settings;
 	const char *engines[16];
-	struct fb_axes_choices choices = {.engines = engines, .memories = no_memories};
+	struct fb_axes_accepted accepted = {.engines = engines, .memories = no_memories};
 	bool any = false;
 	int err = FB_OK;
 
 	list_engines(state->program->costs, engines, sizeof(engines) / sizeof(engines[0]));
 	for (const struct fb_cost *cost = state->program->costs; cost->operation; cost++)
 		if (cost->paged)
-			choices.memories = fb_cost_memories;
+			accepted.memories = fb_cost_memories;
 	for (state->adding = state->program->costs; state->adding->operation && !err;
 	     state->adding++) {
 		/* A cost of an engine or memory not asked for has no case, which is no mistake. */
 		if (!is_asked(settings, state->adding))
 			continue;
-		err = expand_cost(run, state, &choices);
+		err = expand_cost(run, state, &accepted);
 		any = true;
 	}
 	state->adding = state->program->costs;
 	/* No engine that there is: what is wrong with them, the axes say. */
-	return any ? err : expand_cost(run, state, &choices);
+	return any ? err : expand_cost(run, state, &accepted);
 }

@@ -180,7 +180,7 @@ static bool has_direction(const struct fb_settings *s, enum fb_local_direction d
 int fb_local_expand(struct fb_run *run, void *arg)
 {
 	const struct fb_local_state *state = arg;
-	const struct fb_axes_choices choices = {
+	const struct fb_axes_accepted accepted = {
 		.engines = engines, .memories = memories, .launches = launches};
 	int err = FB_OK;
 
@@ -193,7 +193,7 @@ int fb_local_expand(struct fb_run *run, void *arg)
 			if (!has_direction(fb_run_settings(run), (enum fb_local_direction)d, place))
 				continue;
 			fb_place_put(&state->stores.places.item[p], &base);
-			err = fb_axes_expand(run, &base, &choices, adjust, arg);
+			err = fb_axes_expand(run, &base, &accepted, adjust, arg);
 		}
 	return err;
 }

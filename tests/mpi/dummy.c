@@ -87,13 +87,13 @@ static int expand(struct fb_run *run, void *state)
 				     .memory = "-",
 				     .registration = "-",
 				     .launch = "-"};
-	const struct fb_axes_choices choices = {.engines = engines,
-						.algorithms = algorithms,
-						.has_redop = true,
-						.has_in_place = true};
+	const struct fb_axes_accepted accepted = {.engines = engines,
+						  .algorithms = algorithms,
+						  .has_redop = true,
+						  .has_in_place = true};
 
 	(void)state;
-	return fb_axes_expand(run, &base, &choices, NULL, NULL);
+	return fb_axes_expand(run, &base, &accepted, NULL, NULL);
 }
 
 static bool can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS])

@@ -140,18 +140,18 @@ static void test_expand(void)
 {
 	const struct fb_case base = {
 		.operation = "reduce", .registration = "none", .variant = "k=v"};
-	const struct fb_axes_choices choices = {.engines = two,
-						.algorithms = rings,
-						.transports = ways,
-						.has_redop = true,
-						.has_root = true,
-						.has_in_place = true};
+	const struct fb_axes_accepted accepted = {.engines = two,
+						  .algorithms = rings,
+						  .transports = ways,
+						  .has_redop = true,
+						  .has_root = true,
+						  .has_in_place = true};
 	struct fb_run run = {
 		.program = &program, .settings = settings(), .world = {.nranks = 4, .nnodes = 1}};
 	size_t mpi = 0, sums = 0, in_place = 0, zero = 0;
 	int calls = 0;
 
-	CHECK_INT(fb_axes_expand(&run, &base, &choices, adjust, &calls), FB_OK);
+	CHECK_INT(fb_axes_expand(&run, &base, &accepted, adjust, &calls), FB_OK);
 	/* 2 engines, 3 algorithms, 2 types, 2 ops, 2 roots, in place or not, 4 sizes */
 	CHECK_INT(calls, 2 * 3 * 2 * 2 * 2 * 2 * 4);
 	CHECK_INT(run.count, (2 + 1) * 64);
@@ -183,14 +183,14 @@ static void test_expand(void)
 static void test_no_axes(void)
 {
 	const struct fb_case base = {.operation = "barrier"};
-	const struct fb_axes_choices choices = {.engines = two};
+	const struct fb_axes_accepted accepted = {.engines = two};
 	struct fb_run run = {
 		.program = &program, .settings = settings(), .world = {.nranks = 4, .nnodes = 1}};
 
 	run.settings.bytes = "0";
 	run.settings.datatype = "f32";
 	run.settings.in_place = "no";
-	CHECK_INT(fb_axes_expand(&run, &base, &choices, NULL, NULL), FB_OK);
+	CHECK_INT(fb_axes_expand(&run, &base, &accepted, NULL, NULL), FB_OK);
 	CHECK_INT(run.count, 2);
 	CHECK_INT(run.cases[0].redop, -1);
 	CHECK_INT(run.cases[0].root, -1);
@@ -210,19 +210,19 @@ static void test_bad_expand(void)
 {
 	const struct fb_case base = {.operation = "reduce"};
 	const struct fb_case overfull = {.operation = "reduce", .overfull = "k"};
-	const struct fb_axes_choices choices = {.engines = two, .has_root = true};
+	const struct fb_axes_accepted accepted = {.engines = two, .has_root = true};
 	struct fb_run run = {.program = &program,
 			     .settings = settings(),
 			     .world = {.rank = 1, .nranks = 3, .nnodes = 1}};
 
-	CHECK_INT(fb_axes_expand(&run, &base, &choices, NULL, NULL), FB_EINPUT); /* root 3 */
+	CHECK_INT(fb_axes_expand(&run, &base, &accepted, NULL, NULL), FB_EINPUT); /* root 3 */
 	CHECK_INT(run.count, 0);
 	run.settings.root = "2";
-	CHECK_INT(fb_axes_expand(&run, &base, &choices, drop_all, NULL), FB_EINPUT);
+	CHECK_INT(fb_axes_expand(&run, &base, &accepted, drop_all, NULL), FB_EINPUT);
 	run.settings.root = "all";
-	CHECK_INT(fb_axes_expand(&run, &overfull, &choices, NULL, NULL), FB_EINPUT);
+	CHECK_INT(fb_axes_expand(&run, &overfull, &accepted, NULL, NULL), FB_EINPUT);
 	CHECK_INT(run.count, 0);
-	CHECK_INT(fb_axes_expand(&run, &base, &choices, NULL, NULL), FB_OK);
+	CHECK_INT(fb_axes_expand(&run, &base, &accepted, NULL, NULL), FB_OK);
 	CHECK_INT(run.count, 2 * 2 * 3 * 4); /* engines, types, roots, sizes */
 	fb_run_free(&run);
 }

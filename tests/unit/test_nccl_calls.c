@@ -242,7 +242,7 @@ static void test_configured(struct job *job)
 		FB_ALL_REDUCE, FB_ALL_GATHER, FB_REDUCE_SCATTER, FB_BROADCAST, FB_REDUCE,
 		FB_ALL_TO_ALL, FB_GATHER, FB_SCATTER};
 	static const int clusters[] = {0, 1, 2, 4, 8};
-	const struct fb_nccl_choice choice = {"tree", "library"};
+	const struct fb_nccl_algo_proto choice = {"tree", "library"};
 	struct fb_operation op = {.datatype = FB_F32, .redop = FB_MAX, .root = 1, .count = 9};
 	const struct fake_call *c = &job->fake->call[0];
 	char why[FB_REASON_CHARS];

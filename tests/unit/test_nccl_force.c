@@ -15,32 +15,32 @@ static void test_lists(void)
 		"", "foo", "ring:", "ring:foo", "ring:simple:ll", "tree,tree", "pat:ll",
 		"library:ll", "grouped:simple", "nvls:ll128", ",ring", "ring,", "all,ring", "RING",
 	};
-	struct fb_nccl_choice c[FB_NCCL_MOST_CHOICES];
+	struct fb_nccl_algo_proto c[FB_NCCL_MOST_ALGO_PROTOS];
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		if (!CHECK_INT(fb_nccl_choices(wrong[i], c, NULL), FB_EINPUT))
+		if (!CHECK_INT(fb_nccl_algo_proto_list(wrong[i], c, NULL), FB_EINPUT))
 			printf("\t'%s'\n", wrong[i]);
-	CHECK_INT(fb_nccl_choices("library", c, NULL), 1);
+	CHECK_INT(fb_nccl_algo_proto_list("library", c, NULL), 1);
 	CHECK_STR(c[0].algorithm, "library");
 	CHECK(!fb_nccl_is_forced(&c[0]));
-	CHECK_INT(fb_nccl_choices("ring,tree:ll128,grouped", c, NULL), 3);
+	CHECK_INT(fb_nccl_algo_proto_list("ring,tree:ll128,grouped", c, NULL), 3);
 	CHECK_STR(c[0].algorithm, "ring");
 	CHECK_STR(c[0].protocol, "library");
 	CHECK_STR(c[1].protocol, "ll128");
 	CHECK(fb_nccl_is_forced(&c[1]) && !fb_nccl_is_forced(&c[2]));
 	/* library, grouped, ring and tree with three protocols, five others with one. */
-	CHECK_INT(fb_nccl_choices("all", c, NULL), 13);
+	CHECK_INT(fb_nccl_algo_proto_list("all", c, NULL), 13);
 }
 
 static void expect_reason(const char *item, enum fb_collective collective, int nodes,
 			  bool multicast, const char *reason)
 {
 	const struct fb_nccl_place place = {.nranks = 4, .nnodes = nodes, .multicast = multicast};
-	struct fb_nccl_choice c[FB_NCCL_MOST_CHOICES];
+	struct fb_nccl_algo_proto c[FB_NCCL_MOST_ALGO_PROTOS];
 	char why[192] = "";
 
-	CHECK_INT(fb_nccl_choices(item, c, NULL), 1);
-	CHECK_INT(fb_nccl_choice_can(&c[0], collective, &place, why, sizeof(why)), !*reason);
+	CHECK_INT(fb_nccl_algo_proto_list(item, c, NULL), 1);
+	CHECK_INT(fb_nccl_algo_proto_can(&c[0], collective, &place, why, sizeof(why)), !*reason);
 	CHECK_STR(why, reason);
 }
 
@@ -82,7 +82,7 @@ static void test_reasons(void)
 /* What the environment was comes back, set or not. */
 static void test_environment(void)
 {
-	const struct fb_nccl_choice ring = {"ring", "ll128"}, own = {"library", "library"};
+	const struct fb_nccl_algo_proto ring = {"ring", "ll128"}, own = {"library", "library"};
 	struct fb_nccl_saved saved;
 
 	setenv("NCCL_ALGO", "Tree", 1);
@@ -104,9 +104,10 @@ static void test_environment(void)
 
 static void test_log(void)
 {
-	const struct fb_nccl_choice tree = {"tree", "simple"}, ring = {"ring", "library"};
-	const struct fb_nccl_choice own = {"library", "library"};
-	const struct fb_nccl_choice kernel = {"symk", "agxll_r"}, other = {"symk", "rsxld_agxst"};
+	const struct fb_nccl_algo_proto tree = {"tree", "simple"}, ring = {"ring", "library"};
+	const struct fb_nccl_algo_proto own = {"library", "library"};
+	const struct fb_nccl_algo_proto kernel = {"symk", "agxll_r"},
+					other = {"symk", "rsxld_agxst"};
 	char selection[FB_NCCL_SELECTION_CHARS];
 	struct fb_nccl_ran ran;
 

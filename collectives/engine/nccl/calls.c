@@ -242,7 +242,7 @@ bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *cta
 	return !ctas->policy || fb_nccl_has(nccl, FB_NCCL_CTA_POLICIES, reason, n);
 }
 
-void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_choice *choice,
+void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_algo_proto *choice,
 			    int channels)
 {
 	const struct fb_nccl_ctas *ctas = &call->op->ctas;

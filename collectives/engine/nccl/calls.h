@@ -47,7 +47,7 @@ bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_oper
  * From now on the call itself says algorithm, protocol and what its operation's `ctas` do, with
  * `channels` as limits that those do not give (0: NCCL chooses them).
  */
-void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_choice *choice,
+void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_algo_proto *choice,
 			    int channels);
 
 /* Pure: whether this NCCL can be told so of CTAs. Writes the reason otherwise. */

@@ -34,7 +34,7 @@ struct nccl_request {
 	struct fb_on_stream on;
 	struct nccl_engine *engine;
 	const struct fb_operation *op;
-	struct fb_nccl_choice choice;
+	struct fb_nccl_algo_proto choice;
 	enum fb_nccl_force_by by; /* what makes NCCL use it; not `auto` */
 	bool obeyed;              /* by the plugin: NCCL asked and could use it, in the last call */
 	bool refused;             /* the call ran, but not as forced */
@@ -49,8 +49,8 @@ struct nccl_request {
 /* Whether something is asked for that the plugin can force. */
 static bool wants_plugin(const struct nccl_engine *e)
 {
-	struct fb_nccl_choice choices[FB_NCCL_MOST_CHOICES];
-	int n = fb_nccl_choices(e->settings->nccl_force, choices, NULL);
+	struct fb_nccl_algo_proto choices[FB_NCCL_MOST_ALGO_PROTOS];
+	int n = fb_nccl_algo_proto_list(e->settings->nccl_force, choices, NULL);
 	const int by = e->settings->nccl_force_by;
 
 	while (n > 0 && !fb_nccl_is_forced(&choices[n - 1]))
@@ -110,7 +110,7 @@ static bool copies(const struct fb_case *c, const struct fb_operation *op, char 
  * before that the plugin does, for which one communicator is enough, where it can be used.
  */
 static enum fb_nccl_force_by held_by(const struct nccl_engine *e,
-				     const struct fb_nccl_choice *choice,
+				     const struct fb_nccl_algo_proto *choice,
 				     const struct fb_operation *op)
 {
 	const struct fb_nccl_ctas *ctas = &op->ctas;
@@ -131,7 +131,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 		     const struct fb_operation *op, char reason[FB_REASON_CHARS])
 {
 	const struct nccl_engine *e = (const struct nccl_engine *)engine;
-	const struct fb_nccl_choice choice = {c->algorithm, c->protocol};
+	const struct fb_nccl_algo_proto choice = {c->algorithm, c->protocol};
 	bool grouped = !strcmp(c->algorithm, "grouped");
 	const struct fb_nccl_place place = {
 		.nranks = e->group->nranks,
@@ -147,7 +147,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 		return false;
 	}
 	/* What no machine could change comes first. */
-	if (!fb_nccl_choice_can(&choice, op->collective, &place, reason, FB_REASON_CHARS) ||
+	if (!fb_nccl_algo_proto_can(&choice, op->collective, &place, reason, FB_REASON_CHARS) ||
 	    !copies(c, op, reason))
 		return false;
 	if (!e->base.has_nccl) {
@@ -280,14 +280,14 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 
 	/* Calls have their own; communicators do not depend on how a rank waits. */
 	if (r->by == FB_NCCL_BY_CALL) {
-		need.choice = fb_nccl_choice_named("library", "library");
+		need.choice = fb_nccl_algo_proto_named("library", "library");
 		need.channels = 0;
 		need.ctas = (struct fb_nccl_ctas){0};
 	}
 	need.ctas.poll = FB_NCCL_POLL_USUAL;
 	asked = need; /* of a model's communicator; the plugin's costs are no model */
 	if (r->by == FB_NCCL_BY_PLUGIN)
-		need.choice = fb_nccl_choice_named("library", "library");
+		need.choice = fb_nccl_algo_proto_named("library", "library");
 	err = fb_group_agree(e->group, err);
 	if (!err && r->by == FB_NCCL_BY_CALL)
 		fb_nccl_call_configure(&r->call, &r->choice, channels);
@@ -334,7 +334,7 @@ static int nccl_prepare(struct fb_request *request, const struct fb_case *c,
 	r->engine = (struct nccl_engine *)request->engine;
 	r->op = op;
 	r->model_us = r->gpu_us = NAN;
-	r->choice = fb_nccl_choice_named(c->algorithm, c->protocol);
+	r->choice = fb_nccl_algo_proto_named(c->algorithm, c->protocol);
 	r->by = held_by(r->engine, &r->choice, op);
 	err = set_up(r, c);
 	if (err && may_fall_back(r)) {

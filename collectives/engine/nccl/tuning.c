@@ -126,7 +126,7 @@ static bool is_kernel(const char *kernel, const char *name)
 	return own && !strcasecmp(own + 1, name);
 }
 
-bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *choice)
+bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_algo_proto *choice)
 {
 	if (*ran->algorithm && fb_nccl_is_symmetric(choice))
 		return is_kernel(ran->kernel, choice->protocol);

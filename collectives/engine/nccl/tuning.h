@@ -46,7 +46,7 @@ void fb_nccl_ran_see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran);
 void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, int nranks);
 
 /* Returns whether NCCL ran what was asked for, as far as it says. */
-bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *choice);
+bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_algo_proto *choice);
 
 /*
  * Whether NCCL_ALGO or NCCL_PROTO of the user name something for the collective although a kernel

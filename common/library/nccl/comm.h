@@ -72,7 +72,7 @@ void fb_nccl_deregister(const struct fb_nccl *nccl, fb_nccl_comm comm,
 
 /* What a case needs of its communicator; equal on all ranks but for pointers. */
 struct fb_nccl_need {
-	struct fb_nccl_choice choice;
+	struct fb_nccl_algo_proto choice;
 	enum fb_nccl_registration registration;
 	const struct fb_segment *segment; /* whose own part is registered */
 	int channels;                     /* as both limits of `ctas`; 0: those count */

@@ -94,12 +94,12 @@ static const struct algorithm *find(const char *name, size_t n)
 	return NULL;
 }
 
-static bool parse(const char *item, struct fb_nccl_choice *choice)
+static bool parse(const char *item, struct fb_nccl_algo_proto *choice)
 {
 	size_t n = strcspn(item, ":");
 	const struct algorithm *a = find(item, n);
 
-	*choice = (struct fb_nccl_choice){library, library};
+	*choice = (struct fb_nccl_algo_proto){library, library};
 	if (!strcmp(item, grouped))
 		choice->algorithm = grouped;
 	if (!strcmp(item, grouped) || !strcmp(item, library))
@@ -107,7 +107,7 @@ static bool parse(const char *item, struct fb_nccl_choice *choice)
 	if (n == strlen(symk) && !strncmp(item, symk, n)) {
 		const struct symmetric *kernel = item[n] ? find_symmetric(item + n + 1) : NULL;
 
-		*choice = (struct fb_nccl_choice){symk, kernel ? kernel->name : library};
+		*choice = (struct fb_nccl_algo_proto){symk, kernel ? kernel->name : library};
 		return kernel != NULL;
 	}
 	if (!a)
@@ -146,22 +146,23 @@ static int reject(const char *item, FILE *errors)
 }
 
 /* The library's own, grouped, and each algorithm with each of its protocols. */
-static int all_choices(struct fb_nccl_choice *choices)
+static int all_choices(struct fb_nccl_algo_proto *choices)
 {
 	int n = 0;
 
-	choices[n++] = (struct fb_nccl_choice){library, library};
-	choices[n++] = (struct fb_nccl_choice){grouped, library};
+	choices[n++] = (struct fb_nccl_algo_proto){library, library};
+	choices[n++] = (struct fb_nccl_algo_proto){grouped, library};
 	for (size_t i = 0; i < ALGORITHMS; i++)
 		for (size_t p = 0; p < PROTOCOLS; p++)
 			if (algorithms[i].protocols & protocols[p].bit)
-				choices[n++] = (struct fb_nccl_choice){algorithms[i].name,
-								       protocols[p].name};
+				choices[n++] = (struct fb_nccl_algo_proto){algorithms[i].name,
+									   protocols[p].name};
 	return n;
 }
 
-int fb_nccl_choices(const char *list, struct fb_nccl_choice choices[FB_NCCL_MOST_CHOICES],
-		    FILE *errors)
+int fb_nccl_algo_proto_list(const char *list,
+			    struct fb_nccl_algo_proto choices[FB_NCCL_MOST_ALGO_PROTOS],
+			    FILE *errors)
 {
 	char item[64];
 	int n = 0, more;
@@ -169,7 +170,7 @@ int fb_nccl_choices(const char *list, struct fb_nccl_choice choices[FB_NCCL_MOST
 	if (!strcmp(list, "all"))
 		return all_choices(choices);
 	while ((more = fb_option_next_item(&list, item, sizeof(item))) > 0) {
-		struct fb_nccl_choice choice;
+		struct fb_nccl_algo_proto choice;
 
 		if (!parse(item, &choice))
 			return reject(item, errors);
@@ -178,32 +179,32 @@ int fb_nccl_choices(const char *list, struct fb_nccl_choice choices[FB_NCCL_MOST
 			    !strcmp(choices[i].protocol, choice.protocol))
 				return fb_option_reject(errors, "nccl-force", item,
 							"every item once");
-		if (n == FB_NCCL_MOST_CHOICES)
+		if (n == FB_NCCL_MOST_ALGO_PROTOS)
 			return reject(item, errors);
 		choices[n++] = choice;
 	}
 	return more < 0 || n == 0 ? reject(list, errors) : n;
 }
 
-struct fb_nccl_choice fb_nccl_choice_named(const char *algorithm, const char *protocol)
+struct fb_nccl_algo_proto fb_nccl_algo_proto_named(const char *algorithm, const char *protocol)
 {
-	struct fb_nccl_choice found = {library, library};
+	struct fb_nccl_algo_proto found = {library, library};
 	bool any = !strcmp(protocol, library);
 	char item[64];
 
 	snprintf(item, sizeof(item), "%s%s%s", algorithm, any ? "" : ":", any ? "" : protocol);
 	if (!parse(item, &found))
-		found = (struct fb_nccl_choice){library, library};
+		found = (struct fb_nccl_algo_proto){library, library};
 	return found;
 }
 
-bool fb_nccl_is_forced(const struct fb_nccl_choice *choice)
+bool fb_nccl_is_forced(const struct fb_nccl_algo_proto *choice)
 {
 	return strcmp(choice->algorithm, library) && strcmp(choice->algorithm, grouped) &&
 	       !fb_nccl_is_symmetric(choice);
 }
 
-bool fb_nccl_is_symmetric(const struct fb_nccl_choice *choice)
+bool fb_nccl_is_symmetric(const struct fb_nccl_algo_proto *choice)
 {
 	return !strcmp(choice->algorithm, symk);
 }
@@ -261,8 +262,8 @@ static bool symmetric_can(const struct symmetric *kernel, int bit,
 	return false;
 }
 
-bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective collective,
-			const struct fb_nccl_place *place, char *reason, size_t n)
+bool fb_nccl_algo_proto_can(const struct fb_nccl_algo_proto *choice, enum fb_collective collective,
+			    const struct fb_nccl_place *place, char *reason, size_t n)
 {
 	const struct algorithm *a = find(choice->algorithm, strlen(choice->algorithm));
 	int bit = 0;
@@ -292,7 +293,7 @@ bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective 
 	return algorithm_can(a, place, reason, n);
 }
 
-void fb_nccl_selection(const struct fb_nccl_choice *choice, char text[FB_NCCL_SELECTION_CHARS])
+void fb_nccl_selection(const struct fb_nccl_algo_proto *choice, char text[FB_NCCL_SELECTION_CHARS])
 {
 	const struct algorithm *a = find(choice->algorithm, strlen(choice->algorithm));
 
@@ -340,7 +341,7 @@ static void put_back(const char *name, const char *value)
 		(void)unsetenv(name);
 }
 
-int fb_nccl_force_begin(const struct fb_nccl_choice *choice, struct fb_nccl_saved *saved)
+int fb_nccl_force_begin(const struct fb_nccl_algo_proto *choice, struct fb_nccl_saved *saved)
 {
 	int err = 0;
 

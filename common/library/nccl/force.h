@@ -15,22 +15,23 @@
 #include "common/plan/collective.h"
 
 /* Names of static storage. "library": NCCL chooses; "grouped": sends and receives in a group. */
-struct fb_nccl_choice {
+struct fb_nccl_algo_proto {
 	const char *algorithm, *protocol;
 };
 
-enum { FB_NCCL_MOST_CHOICES = 24 };
+enum { FB_NCCL_MOST_ALGO_PROTOS = 24 };
 
 /*
  * A list as --nccl-force has it: "library", "grouped", "ring", "ring:ll", "symk:st", or "all",
  * which is all but symk. Returns how many choices it names, or FB_EINPUT after one line to
  * `errors` (may be NULL).
  */
-int fb_nccl_choices(const char *list, struct fb_nccl_choice choices[FB_NCCL_MOST_CHOICES],
-		    FILE *errors);
+int fb_nccl_algo_proto_list(const char *list,
+			    struct fb_nccl_algo_proto choices[FB_NCCL_MOST_ALGO_PROTOS],
+			    FILE *errors);
 
 /* The choice of these names, with names of static storage; "library" for unknown ones. */
-struct fb_nccl_choice fb_nccl_choice_named(const char *algorithm, const char *protocol);
+struct fb_nccl_algo_proto fb_nccl_algo_proto_named(const char *algorithm, const char *protocol);
 
 /* What a choice depends on beside the collective. */
 struct fb_nccl_place {
@@ -40,14 +41,14 @@ struct fb_nccl_place {
 };
 
 /* Pure: whether NCCL has it. Writes the reason otherwise. */
-bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective collective,
-			const struct fb_nccl_place *place, char *reason, size_t n);
+bool fb_nccl_algo_proto_can(const struct fb_nccl_algo_proto *choice, enum fb_collective collective,
+			    const struct fb_nccl_place *place, char *reason, size_t n);
 
 /* Whether the choice is made by NCCL_ALGO or NCCL_PROTO. */
-bool fb_nccl_is_forced(const struct fb_nccl_choice *choice);
+bool fb_nccl_is_forced(const struct fb_nccl_algo_proto *choice);
 
 /* Whether it is a kernel of symmetric windows, "symk:agxll_r", which only calls can name (2.31). */
-bool fb_nccl_is_symmetric(const struct fb_nccl_choice *choice);
+bool fb_nccl_is_symmetric(const struct fb_nccl_algo_proto *choice);
 
 /*
  * What NCCL's kernels may be made of, chosen by a communicator or by a call. Zeroes: NCCL chooses.
@@ -78,7 +79,7 @@ enum { FB_NCCL_SELECTION_CHARS = 96 };
  * What a configuration of a call has to name for the choice: "RING_LL", or "TREE_SIMPLE,TREE_LL,
  * TREE_LL128" without blanks where the protocol is NCCL's. "" for a choice that is not forced.
  */
-void fb_nccl_selection(const struct fb_nccl_choice *choice, char text[FB_NCCL_SELECTION_CHARS]);
+void fb_nccl_selection(const struct fb_nccl_algo_proto *choice, char text[FB_NCCL_SELECTION_CHARS]);
 
 /* What the two variables were; owned between begin and end. */
 struct fb_nccl_saved {
@@ -89,7 +90,7 @@ struct fb_nccl_saved {
  * Sets the two variables around the making of a communicator, and puts back what was there. Of a
  * choice that is not forced the user's own values stay. 0 or FB_ENOMEM (printed).
  */
-int fb_nccl_force_begin(const struct fb_nccl_choice *choice, struct fb_nccl_saved *saved);
+int fb_nccl_force_begin(const struct fb_nccl_algo_proto *choice, struct fb_nccl_saved *saved);
 void fb_nccl_force_end(struct fb_nccl_saved *saved);
 
 #endif

@@ -146,7 +146,8 @@ bool fb_nccl_plugin_in_use(void)
 	return in_use;
 }
 
-void fb_nccl_plugin_force(const struct fb_nccl_plugin *plugin, const struct fb_nccl_choice *choice)
+void fb_nccl_plugin_force(const struct fb_nccl_plugin *plugin,
+			  const struct fb_nccl_algo_proto *choice)
 {
 	bool forced = choice && fb_nccl_is_forced(choice);
 	bool any = forced && !strcmp(choice->protocol, "library");

@@ -35,6 +35,7 @@ int fb_nccl_plugin_use(struct fb_nccl_plugin *plugin, const struct fb_nccl *nccl
 bool fb_nccl_plugin_in_use(void);
 
 /* Local: what calls from now on are to use; NULL, or a choice that is not forced: NCCL chooses. */
-void fb_nccl_plugin_force(const struct fb_nccl_plugin *plugin, const struct fb_nccl_choice *choice);
+void fb_nccl_plugin_force(const struct fb_nccl_plugin *plugin,
+			  const struct fb_nccl_algo_proto *choice);
 
 #endif

@@ -5,7 +5,7 @@ What the comparisons with PyTorch share (tests/peers/*_torch): both sides by tur
 A script says which cases there are, and what a rank of PyTorch does for each. In a turn each case
 runs once on our side, as a program of this suite, and once on PyTorch's side; every second turn
 has the opposite order. PyTorch's processes are started anew for each turn, since a start is what
-varies most, or once with --keep, which is quicker.
+varies most, or once with --keep, which is quicker. A side that fails is left out of further turns.
 
 Both sides measure alike: a step and its computing alone follow each other, each from a common
 begin, on the host's clock, and of ranks the longest counts. Only ddp_torch's backward, a part of
@@ -113,7 +113,7 @@ def report(cases, turns):
             quotient = f"{statistics.median(quotients):.3f}"
             span = None if None in spans else (min(s[0] for s in spans), max(s[1] for s in spans))
         print(f"{row:{width}} {over_turns(p[0] for p in pairs):9.3f} "
-              f"{over_turns(p[1] for p in pairs):11.3f} {quotient:>9}  {text(span)}")
+              f"{over_turns(p[1] for p in pairs):11.3f} {quotient:>9}  {text(span)}", flush=True)
 
 
 def keep(folder, row, algorithm, facts, answers, part):
@@ -146,10 +146,11 @@ class Job:
     """Everything that was started, and its end."""
 
     def __init__(self, limit):
-        self.running, self.what, self.over = [], "start", False
+        self.running, self.what, self.over, self.limit = [], "start", None, limit
         self.timer = threading.Timer(limit, self.expire)
         self.timer.daemon = True
         self.timer.start()
+        signal.signal(signal.SIGTERM, self.stop)
 
     def start(self, command, **more):
         process = subprocess.Popen(command, cwd=ROOT, text=True, start_new_session=True,
@@ -158,8 +159,12 @@ class Job:
         return process
 
     def expire(self):
-        self.over = True
+        self.over = Failure(f"{self.what} took longer than --limit {self.limit:g} s allows", 5)
         self.end(0)
+
+    def stop(self, number, _):
+        self.over = Failure(f"{signal.Signals(number).name} ended {self.what}", 128 + number)
+        raise self.over
 
     def end(self, grace):
         """scripts/launch ends its ranks when it is told to; PyTorch's end with their input."""
@@ -194,7 +199,7 @@ class Peers:
         for rank in range(args.ranks):
             where = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(args.ranks),
                          LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
-                         TORCH_SYMM_MEM_DISABLE_MULTICAST="1")
+                         TORCH_SYMM_MEM_DISABLE_MULTICAST="1", TORCH_SYMMMEM="CUDA")
             self.processes.append(job.start(
                 [args.python, os.path.abspath(sys.argv[0]), *sys.argv[1:], "--worker"],
                 stdin=subprocess.PIPE, env=where))
@@ -261,43 +266,67 @@ def ours(job, args, case, number):
     return rows[0]
 
 
-def turn(job, args, cases, number, peers, found):
-    """Adds {label of row: (ours, theirs)} of one turn to `found`."""
-    for case in cases:
-        answers, row = {}, None
-        for algorithm in ([None, *case.modes], [*case.modes, None])[number % 2]:
-            if algorithm is None:
-                row = ours(job, args, case, number)
-            else:
-                answers[algorithm] = peers.ask(case.modes[algorithm])
-        for algorithm, said in answers.items():
-            if args.csv:
-                keep(args.csv, row, algorithm, peers.facts, said, case.kept)
-            label = case.label if len(case.modes) == 1 else f"{case.label} ({algorithm})"
-            for measure_label, (measure, part) in case.measures.items():
-                found[f"{label}, {measure_label}"] = (
-                    of_row(row, measure), middle(of_peer(said, measure, part)))
+class Comparison:
+    """All turns, and what failed in them: it is not tried again, and the rest goes on."""
 
+    def __init__(self, job, args, name):
+        self.job, self.args, self.name = job, args, name
+        self.peers, self.failed = None, set()
 
-def compare(job, args, name, cases, head):
-    """All turns and their table, also of what was measured before something failed."""
-    turns, peers = [], None
-    try:
-        for number in range(args.turns):
-            if not peers:
-                peers = Peers(job, args, name)
-            if not number:
-                facts = peers.facts
-                print(f"PyTorch {facts['torch']}, NCCL {facts['nccl']}, {facts['device']}, "
-                      f"{args.ranks} ranks, {head(facts, args)}", flush=True)
-            turns.append({})
-            turn(job, args, cases, number, peers, turns[-1])
-            if not args.keep:
-                job.end(10)
-                peers = None
-    finally:
-        if any(turns):
-            report(cases, turns)
+    def start(self):
+        self.peers = self.peers or Peers(self.job, self.args, self.name)
+        return self.peers
+
+    def lost(self, case, algorithm, failure):
+        """PyTorch's ranks are in no known state then, and the next case has new ones."""
+        if self.job.over:
+            raise failure
+        print(f"tests/peers/{self.name}: {failure.args[0]}", file=sys.stderr, flush=True)
+        self.failed.add((case.label, algorithm))
+        self.job.end(0)
+        self.peers = None
+
+    def turn(self, cases, number, found):
+        """Adds {label of row: (ours, theirs)} of one turn to `found`."""
+        for case in cases:
+            answers, row = {}, None
+            sides = [s for s in (None, *case.modes) if (case.label, s) not in self.failed]
+            if None not in sides or len(sides) == 1:
+                continue
+            for algorithm in (sides, sides[1:] + [None])[number % 2]:
+                peers = self.start()
+                try:
+                    if algorithm is None:
+                        row = ours(self.job, self.args, case, number)
+                    else:
+                        answers[algorithm] = peers.ask(case.modes[algorithm])
+                except Failure as failure:
+                    self.lost(case, algorithm, failure)
+            for algorithm, said in answers.items() if row else ():
+                if self.args.csv:
+                    keep(self.args.csv, row, algorithm, peers.facts, said, case.kept)
+                label = case.label if len(case.modes) == 1 else f"{case.label} ({algorithm})"
+                for name, (measure, part) in case.measures.items():
+                    found[f"{label}, {name}"] = (of_row(row, measure),
+                                                 middle(of_peer(said, measure, part)))
+
+    def run(self, cases, head):
+        """All turns and their table, also of what was measured before they were ended."""
+        turns = []
+        try:
+            for number in range(self.args.turns):
+                facts = self.start().facts
+                if not number:
+                    print(f"PyTorch {facts['torch']}, NCCL {facts['nccl']}, {facts['device']}, "
+                          f"{self.args.ranks} ranks, {head(facts, self.args)}", flush=True)
+                turns.append({})
+                self.turn(cases, number, turns[-1])
+                if not self.args.keep:
+                    self.job.end(10)
+                    self.peers = None
+        finally:
+            if any(turns):
+                report(cases, turns)
 
 
 def add_options(parser):
@@ -353,14 +382,13 @@ def main(doc, extra, wrong, cases_of, opened, head):
     args.build = os.path.abspath(args.build)
     args.csv = args.csv and os.path.abspath(args.csv)
     cases = cases_of(args)
-    limit = args.limit or (60.0 + 30.0 * len(cases)) * args.turns
-    job = Job(limit)
+    job = Job(args.limit or (60.0 + 30.0 * len(cases)) * args.turns)
+    comparison = Comparison(job, args, name)
     try:
-        compare(job, args, name, cases, head)
+        comparison.run(cases, head)
     except (Failure, OSError) as failure:
+        failure = job.over or failure
         why, code = failure.args if isinstance(failure, Failure) else (str(failure), 3)
-        if job.over:
-            why, code = f"{job.what} took longer than --limit {limit:g} s allows", 5
         if code == 77:
             print(why)
         else:
@@ -368,5 +396,5 @@ def main(doc, extra, wrong, cases_of, opened, head):
         return code
     finally:
         job.timer.cancel()
-        job.end(10)
-    return 0
+        job.end(0 if job.over else 10)
+    return 5 if comparison.failed else 0

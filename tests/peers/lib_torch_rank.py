@@ -105,6 +105,6 @@ def serve(args, opened):
             say(mode=line.strip(), **measure(line.strip()))
         rank.dist.barrier(rank.hosts)
     except Exception as error:  # what PyTorch says belongs to the result, whatever it is
-        say(failed=f"{type(error).__name__}: {error}")
+        say(failed=f"{type(error).__name__}: {error}".splitlines()[0])
     sys.stdout.flush()
     os._exit(0)  # destroying the groups may wait for a rank that was killed

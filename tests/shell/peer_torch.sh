@@ -20,6 +20,14 @@ sed -n "1s/3407872/${PARAMETERS:-3407872}/p;1q" "$said" | grep . || head -n 1 "$
 while read -r mode; do
 	case $MODE in
 	hang) exec sleep 1000 ;;
+	hang-in-$mode)
+		touch "$FB_TMP/hangs"
+		exec sleep 1000
+		;;
+	lose-$mode)
+		echo '{"failed": "AttributeError: none"}'
+		continue
+		;;
 	die) exit 1 ;;
 	alone) # the other rank waits for this one
 		[ "$RANK" = 1 ] || { cat >/dev/null; exit; }
@@ -161,6 +169,21 @@ MODE=alone compare 5 --options "$few"
 holds "$FB_TMP/err" "PyTorch's ddp: RuntimeError: of rank 1 alone"
 MODE=hang compare 5 --options "$few" --limit 5
 holds "$FB_TMP/err" 'took longer than --limit 5 s allows'
+# What fails is lost alone, and is not tried again in the next turn.
+MODE=lose-ddp compare 5 --turns 2 --options "$few"
+expect "PyTorch's fsdp beside a ddp that failed" "$(field "fsdp, step" 3)" 48.523
+expect "what is said of ddp" "$(cat "$FB_TMP/err")" \
+	"tests/peers/ddp_torch: PyTorch's ddp: AttributeError: none"
+# What was measured is printed when it is told to end.
+MODE=hang-in-fsdp tests/peers/ddp_torch "$FB_TMP/python" "${shape[@]}" --options "$few" \
+	>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null &
+comparison=$!
+until [ -e "$FB_TMP/hangs" ] || ! kill -0 "$comparison" 2>/dev/null; do sleep 0.1; done
+kill "$comparison"
+wait "$comparison"
+expect "exit code after SIGTERM" "$?" 143
+expect "PyTorch's ddp before SIGTERM" "$(field "ddp, step" 3)" 17.262
+holds "$FB_TMP/err" "SIGTERM ended PyTorch's fsdp"
 compare 5 --options "--engine none"
 holds "$FB_TMP/err" 'bin/ddp .* ended with 3'
 verdict peer_torch_failures

@@ -150,6 +150,8 @@ API(CommInitRankConfig, comm_t *comm, int nranks, unique_id id, int rank, config
 
 	if (config->magic != 0xcafebeef || config->version < 21400)
 		return 4;
+	if (config->min_ctas > config->max_ctas) /* as NCCL, also where the most is not set */
+		return 4;
 	calls.blocking = config->blocking;
 	calls.min_ctas = config->min_ctas;
 	calls.max_ctas = config->max_ctas;

@@ -67,6 +67,30 @@ static void test_choices(struct job *job)
 	unsetenv("NCCL_PROTO");
 }
 
+/* NCCL refuses a least number of CTAs without a most. */
+static void test_least_ctas(struct job *job)
+{
+	static const struct {
+		int version, least, most;
+	} is[] = {{22403, 16, 32}, {22501, 16, 64}, {22403, 40, 40}};
+	int version = job->nccl.version;
+
+	for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++) {
+		const struct fb_nccl_need need = {
+			.choice = fb_nccl_choice_named("library", "library"),
+			.ctas.min = is[i].least + (int)i, /* each is another communicator */
+		};
+		struct fb_nccl_group *group = NULL;
+
+		job->nccl.version = is[i].version;
+		CHECK_INT(fb_nccl_group_get(&job->list, &job->nccl, &job->world, &need, &group),
+			  0);
+		CHECK_INT(job->fake->min_ctas, need.ctas.min);
+		CHECK_INT(job->fake->max_ctas, is[i].most + (is[i].least > 32 ? (int)i : 0));
+	}
+	job->nccl.version = version;
+}
+
 static void test_registration(struct job *job)
 {
 	const struct fb_nccl_group *window =
@@ -151,12 +175,13 @@ int main(int argc, char **argv)
 	if (job.nccl.handle && job.segment.ops) {
 		job.fake = fake_calls_of(&job.nccl);
 		test_choices(&job);
+		test_least_ctas(&job);
 		test_registration(&job);
 		test_errors(&job);
 		test_shared_log(&job);
 		for (const struct fb_nccl_group *g = job.list; g; g = g->next)
 			groups++;
-		CHECK_INT(groups, 6);
+		CHECK_INT(groups, 9);
 		fb_nccl_group_close(&job.list, &job.nccl);
 		CHECK(job.list == NULL);
 		CHECK_INT(job.fake->destroyed, groups);

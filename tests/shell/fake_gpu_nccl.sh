@@ -204,6 +204,9 @@ expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 6
 key='nccl_cluster=2;nccl_cta_policy=efficiency;nccl_max_ctas=8;nccl_min_ctas=4'
 expect "keys" "$(grep -cE ",$key,(ok|few)," "$FB_TMP/out")" 1
 expect "none" "$(grep -cE ',skipped,at least 4 CTAs are more than at most 2' "$FB_TMP/out")" 2
+FB_FAKE_NCCL_LOG=$FB_TMP/least runs all_reduce --bytes 64 --nccl-min-ctas 16 --nccl-cluster 2
+holds <(cat "$FB_TMP"/least.*) '^ctas=16..64,policy=-.*,cluster=2 '
+expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 1
 runs all_reduce --bytes 64 --nccl-force ring:ll --nccl-force-by call --nccl-max-ctas 6 \
 	--nccl-cluster 0,8
 expect "channels" "$(values channels ',nccl,ring,')" '6 '

@@ -30,6 +30,7 @@ enum {
 	FB_NCCL_CALL_CONFIG_VERSION = 23102, /* of which struct fb_nccl_call_config is a copy */
 	FB_NCCL_ESTIMATE_MAGIC = 0x74685283,
 	FB_NCCL_ESTIMATE_VERSION = 22200,
+	FB_NCCL_64_CHANNELS_VERSION = 22501, /* 32 before */
 	FB_NCCL_CONFIG_VERSION = 22703,      /* of struct fb_nccl_config up to nvls_ctas */
 	FB_NCCL_CONFIG_NVLS_VERSION = 23203, /* of the whole of it */
 	FB_NCCL_NVLS_HOST_OFF = 0x7fffffff,  /* ncclNvlsHostModeDisable */

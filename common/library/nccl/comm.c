@@ -151,6 +151,19 @@ int fb_nccl_init_rank(const struct fb_nccl *nccl, fb_nccl_comm *comm, int nranks
 					: nccl->CommInitRank(comm, nranks, id, rank);
 }
 
+/*
+ * NCCL compares the two limits before it puts in the one that is not set, so it refuses a least
+ * number of CTAs alone, as more than the most (2.17 to 2.30). So the most is given too: the value
+ * that NCCL would put in, as many as it can have channels.
+ */
+static void complete(struct fb_nccl_config *config, int version)
+{
+	int all = version >= FB_NCCL_64_CHANNELS_VERSION ? 64 : 32;
+
+	if (config->max_ctas == FB_NCCL_UNDEFINED_INT && config->min_ctas > config->max_ctas)
+		config->max_ctas = config->min_ctas > all ? config->min_ctas : all;
+}
+
 static int init(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_nccl_id id,
 		struct fb_nccl_group *g)
 {
@@ -163,6 +176,7 @@ static int init(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_
 		config.min_ctas = ctas->min;
 	if (ctas->max)
 		config.max_ctas = ctas->max;
+	complete(&config, nccl->version);
 	config.cta_policy = fb_nccl_policy_number(ctas);
 	config.cga_cluster_size = fb_nccl_cluster_number(ctas);
 	if (g->need.registration == FB_NCCL_WINDOW_COPY)

@@ -22,7 +22,10 @@ row algorithm=ring protocol=ll path="$ran ring ll via P2P/CUMEM" channels=4
 row algorithm=ring protocol=ll bytes=16 path="$ran ring ll128 via P2P/CUMEM" channels=4
 row algorithm=ring protocol=ll bytes=32 path="$ran untold"
 row algorithm=tree status=skipped reason="NCCL ran ring:ll128 where tree:library was forced: no"
-row algorithm=pat status=skipped reason="pat needs a GPU for each node"
+row algorithm=pat status=skipped reason="NCCL has no pat for all_reduce"
+row algorithm=pat bytes=16 status=skipped reason="pat needs a GPU for each node"
+row algorithm=pat bytes=32 status=skipped reason="pat needs a GPU for each node"
+row algorithm=ring protocol=ll bytes=64 status=skipped reason="no calls"
 row registration=window path="$ran symmetric AllReduce_AGxLL_R" channels=1
 row registration=window bytes=16 path="$ran ring ll via P2P/CUMEM"
 row registration=window-copy path="$ran zero CTAs, symmetric AllGather_STMC"
@@ -75,7 +78,12 @@ row "$policy" registration=window path="$symmetric"
 row "$policy" operation=all_gather path="$gathered ring ll via P2P/CUMEM"
 row variant=nccl_max_ctas=4 path="$ran ring ll via P2P/CUMEM" channels=4
 row variant=nccl_max_ctas=4 bytes=16 path="$ran ring ll via P2P/CUMEM" channels=5
-row variant='nccl_max_ctas=8;nccl_min_ctas=8' path="$ran ring ll via P2P/CUMEM" channels=7
+row variant='nccl_max_ctas=8;nccl_min_ctas=8' bytes=16777216 redop=max \
+	path="$ran ring ll via P2P/CUMEM" channels=7
+# Messages that do not fill their channels have fewer than the least, which is right.
+row variant='channels=8' path="$ran ring ll via P2P/CUMEM" channels=1
+row variant='channels=8' bytes=16777216 path="$ran ring ll via P2P/CUMEM" channels=1
+row variant='nccl_min_ctas=8' path="$ran ring ll via P2P/CUMEM" channels=1
 row variant='nccl_cluster=2' path="$ran ring ll clusters of 2 via P2P/CUMEM" channels=8
 row variant='nccl_cluster=8' path="$ran ring ll clusters of 4 via P2P/CUMEM" channels=8
 row variant='nccl_cluster=4' path="$ran ring ll via P2P/CUMEM" channels=8
@@ -91,10 +99,11 @@ row engine=mpi algorithm=library registration=registered path=MPI
 line() {
 	holds "$out" "^$1 +$2 +$3 +$4 +$5( |$)"
 }
-line '--nccl-force ring:ll' 1 1 1 0
+line '--nccl-force ring:ll' 1 1 1 1
 line '--nccl-force tree:library' 0 1 0 0
-line '--nccl-force pat:library' 0 0 0 1
+line '--nccl-force pat:library' 0 0 0 3
 holds "$out" 'pat:library .* pat needs a GPU for each node$'
+expect "a reason of what ran elsewhere" "$(grep -c 'no calls' "$out")" 0
 line '--nccl-force symk:agxll_r' 1 0 0 0
 line '--registration window' 3 1 11 0
 line '--registration window-copy' 1 1 0 0
@@ -126,21 +135,24 @@ line NCCL_WIN_ENABLE=0 1 1 0 0
 line NCCL_CTA_POLICY=2 1 1 2 0
 line nccl_max_ctas=4 1 1 0 0
 line nccl_max_ctas=8 1 0 0 0
-line nccl_min_ctas=8 0 1 0 0
+line nccl_min_ctas=8 0 1 1 0
+line channels=8 1 1 0 0
 line nccl_cluster=2 1 0 0 0
 line nccl_cluster=8 0 1 0 0
 line nccl_cluster=4 0 0 1 0
 line nccl_cta_policy=zero 0 1 2 0
 line nccl_cta_policy=efficiency 0 0 1 0
-expect "findings" "$(grep -c '^FINDING ' "$out")" 26
-holds "$out" '^FINDING [0-9]*: NCCL_PROTO=LL was asked, copyengine ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]*: nccl_max_ctas=4 was asked, 5 channels ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]*: nccl_cluster=8 was asked, clusters of 4 ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]*: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]*: --nccl-force tree:library was asked, ring:ll128 ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]*: --registration window-copy was asked, symmetric ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]*: channels=2 was asked, 8 channels ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]*: NCCL_P2P_DISABLE=1 was asked, P2P/CUMEM ran, in 1 rows$'
+expect "findings" "$(grep -c '^FINDING ' "$out")" 27
+holds "$out" '^FINDING [0-9]*: NCCL_PROTO=LL was asked, copyengine ran, in 1 rows: '
+holds "$out" '^FINDING [0-9]*: nccl_max_ctas=4 was asked, 5 channels ran, in 1 rows: '
+holds "$out" '^FINDING [0-9]*: nccl_cluster=8 was asked, clusters of 4 ran, in 1 rows: '
+holds "$out" '^FINDING [0-9]*: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows: '
+holds "$out" '^FINDING [0-9]*: --nccl-force tree:library was asked, ring:ll128 ran, in 1 rows: '
+holds "$out" '^FINDING [0-9]*: --registration window-copy was asked, symmetric ran, in 1 rows: '
+holds "$out" ' nccl_min_ctas=8 was asked, 7 channels ran, in 1 rows: all_reduce max of 16M$'
+holds "$out" ' NCCL_P2P_DISABLE=1 was asked, P2P/CUMEM ran, in 1 rows: all_reduce of 8$'
+holds "$out" '^FINDING [0-9]*: channels=2 was asked, 8 channels ran, in 1 rows: '
+holds "$out" '^FINDING [0-9]*: NCCL_P2P_DISABLE=1 was asked, P2P/CUMEM ran, in 1 rows: '
 verdict summary_asked
 
 # ll is faster up to 4K, simple from 64K; between them intervals overlap. NCCL always chooses ll.

@@ -2,6 +2,10 @@
 /* The collective programs' own columns; see engine/engine.h. */
 #include "collectives/state.h"
 
+#include <stdlib.h>
+
+#include "common/measure/stats.h"
+
 const struct fb_column fb_collective_columns[FB_COLLECTIVE_COLUMNS] = {
 	[FB_EVENT_US] = {"event_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
 			 "a call by CUDA events around a batch, median over batches"},
@@ -28,5 +32,18 @@ const struct fb_column fb_collective_columns[FB_COLLECTIVE_COLUMNS] = {
 	[FB_MODEL_US] = {"model_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
 			 "the call by NCCL's own model (--nccl-model)"},
 	[FB_GPU_US] = {"gpu_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
-		       "a call's kernels by the GPU's timer (--nccl-gpu-time)"},
+		       "the kernel of a ring by the GPU's timer (--nccl-gpu-time)"},
 };
+
+/* The kernel of a call lasts no longer than the call. */
+void fb_collective_summarise(void *instance, const double *samples_us, size_t n,
+			     struct fb_traits *traits)
+{
+	const double most = 1.5;
+	double *scratch = malloc((2 * n + 1) * sizeof(*scratch));
+
+	(void)instance;
+	if (scratch && n && traits->extra[FB_GPU_US] > most * fb_median(samples_us, n, scratch))
+		fb_traits_flag(traits, "gpu-time-long");
+	free(scratch);
+}

@@ -355,7 +355,7 @@ struct fb_program fb_collective_describe(const struct fb_collective_program *pro
 		.clear = fb_cold_clear,
 		.ready = ready,
 		.run = run, .check = check,
-		.describe = describe,
+		.describe = describe, .summarise = fb_collective_summarise,
 		.teardown = tear_down,
 		.check_plan = check_plan,
 	};

@@ -85,6 +85,10 @@ void fb_collective_close(struct fb_collective_state *state);
 /* [FB_COLLECTIVE_COLUMNS]. Empty but for GPU engines. Of rank 0, as these are of one device. */
 extern const struct fb_column fb_collective_columns[];
 
+/* fb_program.summarise: the flag gpu-time-long. */
+void fb_collective_summarise(void *instance, const double *samples_us, size_t n,
+			     struct fb_traits *traits);
+
 /*
  * --- device.c ---------------------------------------------------------------------------------
  *

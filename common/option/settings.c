@@ -209,8 +209,8 @@ static const struct fb_option table[] = {
 	FLAG(nccl_model, 0, "nccl-model",
 	     "column model_us: what NCCL's own model says of the call, by a communicator more"),
 	FLAG(nccl_gpu_time, 0, "nccl-gpu-time",
-	     "column gpu_us: a call's kernels by the GPU's timer, by NCCL's profiler (2.26), which "
-	     "also says for path what ran where the log does not"),
+	     "column gpu_us: the kernel of a ring by the GPU's timer, by NCCL's profiler (2.27), "
+	     "which also says for path what ran where the log does not"),
 	FB_OPTION_U64_AUTO(struct fb_settings, gpus_per_process, 0, "gpus-per-process", "N", "0", 0,
 			   64, "GPUs of each process with engine nccl-process; 0, auto: its share "
 			   "of the host's"),

@@ -69,7 +69,8 @@ static int note_one(const char *name, comm_t comm, const void *in, void *out, si
 	last = comm;
 	fake_tell(name, comm->rank, comm->nranks, calls.depth);
 	fake_tuner_ask(name, count, calls.cta_policy == 2 ? 0 : comm->windows);
-	fake_profile(name, count, other, comm->nranks, calls.windows > 0 && calls.cta_policy == 2);
+	fake_profile(comm->number, name, count, other, comm->nranks,
+		     calls.windows > 0 && calls.cta_policy == 2);
 	if (calls.count == FAKE_MOST_CALLS)
 		return 0; /* programs go on for longer than a test looks */
 	calls.count++;
@@ -133,6 +134,7 @@ static int make(comm_t *comm, int nranks, unique_id id, int rank)
 	if (!*comm)
 		return 2;
 	**comm = (__typeof__(**comm)){nranks, rank, 0, 0, calls.made};
+	fake_works[calls.made % FAKE_COUNTED] = (struct fake_works){.waits = 0};
 	calls.made++;
 	snprintf(calls.algorithm, sizeof(calls.algorithm), "%s", algorithm ? algorithm : "");
 	snprintf(calls.protocol, sizeof(calls.protocol), "%s", protocol ? protocol : "");
@@ -206,6 +208,7 @@ API(CommSplit, comm_t comm, int colour, int key, comm_t *made, config_t *config)
 API(CommDestroy, comm_t comm)
 {
 	fake_meet("destroy", comm->nranks, comm->rank);
+	fake_profile_destroy(comm->number);
 	calls.destroyed++;
 	free(comm);
 	return 0;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int ncclGetVersion(int *version);
 
@@ -95,10 +96,19 @@ static inline void fake_stop(void *handle)
 		fake_profiler.plugin->stop(handle);
 }
 
-static inline void fake_channel(void *call, uint8_t channel)
+/* The GPU's timer, in ns, which has nothing to do with the host's clock. */
+static inline uint64_t fake_timer(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return 1700000000000000000ull + 1000000000ull * (uint64_t)t.tv_sec + (uint64_t)t.tv_nsec;
+}
+
+static inline void fake_channel(void *call, uint8_t channel, uint64_t kernel)
 {
 	struct fake_event e = fake_event(FAKE_CHANNEL, call);
-	uint64_t start = 1000000 + 500ull * channel, end = start + 3000;
+	uint64_t start = kernel + 500ull * channel, end = start + 3000;
 	void *handle;
 
 	fake_put(&e, 24, &channel, sizeof(channel));
@@ -110,39 +120,115 @@ static inline void fake_channel(void *call, uint8_t channel)
 }
 
 /*
- * Channels of a kernel work for 3 us, each one from half a microsecond later on. With
- * FB_FAKE_NCCL_LATE the last one is told of when the next kernel runs.
+ * Works of a communicator as NCCL 2.27 to 2.30 count them: the host and the kernels each for
+ * themselves, here once for all channels. The kernels leave when they began in a slot of their
+ * number, if events of channels were wanted when the call was made. The host waits until its own
+ * number stands in its slot, and tells what it finds there.
  */
-static inline void fake_channels(void *call, uint8_t channels)
+enum { FAKE_SLOTS = 64, FAKE_WAITING = 256, FAKE_COUNTED = 64 };
+
+static struct fake_works {
+	uint64_t host, device;
+	struct {
+		uint64_t number, begin;
+	} slot[FAKE_SLOTS];
+	struct {
+		void *call;
+		uint64_t number;
+		uint8_t channels;
+	} waiting[FAKE_WAITING];
+	int waits;
+} fake_works[FAKE_COUNTED], *fake_counted; /* by communicator; that of the call */
+
+/*
+ * Tells of the kernels that the host does not wait for any more. With FB_FAKE_NCCL_LATE the last
+ * channel of each is told of with the next one, with FB_FAKE_NCCL_STALE all channels have the
+ * times of the kernel before.
+ */
+static inline void fake_progress(struct fake_works *w)
 {
 	static void *late;
-	bool keeps = getenv("FB_FAKE_NCCL_LATE");
+	static uint64_t late_begin, before;
+	bool keeps = getenv("FB_FAKE_NCCL_LATE"), stale = getenv("FB_FAKE_NCCL_STALE");
+	int left = 0;
 
-	if (!(fake_profiler.mask & FAKE_CHANNEL))
-		return;
-	if (late)
-		fake_channel(late, (uint8_t)(channels - 1));
-	for (uint8_t i = 0; i < channels - keeps; i++)
-		fake_channel(call, i);
-	late = keeps ? call : NULL;
+	for (int i = 0; i < w->waits; i++) {
+		__typeof__(w->waiting[0]) a = w->waiting[i];
+		uint64_t begin = w->slot[a.number % FAKE_SLOTS].begin;
+
+		if (w->slot[a.number % FAKE_SLOTS].number < a.number) {
+			w->waiting[left++] = a;
+			continue;
+		}
+		if (late)
+			fake_channel(late, (uint8_t)(a.channels - 1), late_begin);
+		for (uint8_t c = 0; c < a.channels - keeps; c++)
+			fake_channel(a.call, c, stale ? before : begin);
+		late = keeps ? a.call : NULL;
+		late_begin = before = begin;
+	}
+	w->waits = left;
 }
 
+/* Lets the host wait for the last work that it has counted. */
+static inline void fake_wait_for(void *call, uint8_t channels)
+{
+	struct fake_works *w = fake_counted;
+
+	if (fake_profiler.mask & FAKE_CHANNEL && w->waits < FAKE_WAITING)
+		w->waiting[w->waits++] = (__typeof__(w->waiting[0])){call, w->host, channels};
+}
+
+/*
+ * A kernel whose channels work for 3 us, each one from half a microsecond later on. With
+ * FB_FAKE_NCCL_REPLAYED calls of which nothing is wanted are captured, so that the host counts them
+ * once and the kernel runs with each of three replays.
+ */
+static inline void fake_kernel(uint8_t channels)
+{
+	bool wanted = fake_profiler.mask & FAKE_CHANNEL;
+	bool replayed = !fake_profiler.mask && getenv("FB_FAKE_NCCL_REPLAYED");
+	struct fake_works *w = fake_counted;
+
+	for (int i = 0; i < (replayed ? 3 : 1); i++) {
+		uint64_t number = ++w->device, begin = fake_timer();
+
+		if (!wanted)
+			continue;
+		w->slot[number % FAKE_SLOTS].number = number;
+		w->slot[number % FAKE_SLOTS].begin = begin;
+		while (fake_timer() < begin + 3000 + 500ull * channels)
+			;
+	}
+	fake_progress(w);
+}
+
+/* As NCCL, it does not return while a kernel is waited for. */
+static inline void fake_profile_destroy(int comm)
+{
+	while (fake_works[comm % FAKE_COUNTED].waits)
+		fake_progress(&fake_works[comm % FAKE_COUNTED]);
+}
+
+/* Both directions of a pair are one work; the host does not count copies of a rank to itself. */
 static inline void fake_p2p(const char *name, size_t count, int peer)
 {
 	struct fake_event e = fake_event(FAKE_P2P, NULL);
 	uint8_t channels = 2;
 	void *call;
 
-	if (!(fake_profiler.mask & FAKE_P2P))
-		return;
 	fake_text(&e, 24, name);
 	fake_text(&e, 40, "ncclInt8");
 	fake_put(&e, 48, &count, sizeof(count));
 	fake_put(&e, 56, &peer, sizeof(peer));
 	fake_put(&e, 60, &channels, sizeof(channels));
-	call = fake_start(&e);
+	call = fake_profiler.mask & FAKE_P2P ? fake_start(&e) : NULL;
 	fake_stop(call);
-	fake_channels(call, channels);
+	fake_counted->host += !strcmp(name, "Send") && peer != fake_profiler.rank;
+	if (peer != fake_profiler.rank)
+		fake_wait_for(call, channels);
+	if (!strcmp(name, "Recv"))
+		fake_kernel(channels);
 }
 
 static inline void fake_collective(const char *name, size_t count)
@@ -151,17 +237,17 @@ static inline void fake_collective(const char *name, size_t count)
 	uint8_t channels = 4;
 	void *call;
 
-	if (!(fake_profiler.mask & FAKE_COLL))
-		return;
 	fake_text(&e, 32, name);
 	fake_put(&e, 56, &count, sizeof(count));
 	fake_text(&e, 72, "ncclInt8");
 	fake_put(&e, 80, &channels, sizeof(channels));
-	fake_text(&e, 88, "TREE");
+	fake_text(&e, 88, strcmp(name, "AllReduce") ? "RING" : "TREE");
 	fake_text(&e, 96, "SIMPLE");
-	call = fake_start(&e);
+	call = fake_profiler.mask & FAKE_COLL ? fake_start(&e) : NULL;
 	fake_stop(call);
-	fake_channels(call, channels);
+	fake_counted->host++;
+	fake_wait_for(call, channels);
+	fake_kernel(channels);
 }
 
 /* From 2.29 on: two copies in a batch between two waits for all ranks. */
@@ -196,12 +282,14 @@ static inline void fake_copies(const char *name, size_t count, int nranks)
 }
 
 /* A call of `copies` with copy engines where that is possible, as 2.28.9 and 2.30.7 tell of it. */
-static inline void fake_profile(const char *name, size_t count, int peer, int nranks, bool copies)
+static inline void fake_profile(int comm, const char *name, size_t count, int peer, int nranks,
+				bool copies)
 {
 	const char *const copied[] = {"AllGather", "AlltoAll", "Gather", "Scatter"};
 	struct fake_event e = fake_event(FAKE_COLL_API, NULL);
 	bool can_copy = false;
 
+	fake_counted = &fake_works[comm % FAKE_COUNTED];
 	if (!fake_profiler.plugin || !strcmp(name, "Send") || !strcmp(name, "Recv")) {
 		if (fake_profiler.plugin)
 			fake_p2p(name, count, peer);
@@ -220,8 +308,8 @@ static inline void fake_profile(const char *name, size_t count, int peer, int nr
 	if (copies && can_copy)
 		fake_copies(name, count, nranks);
 	else if (can_copy && strcmp(name, "AllGather"))
-		for (int r = 0; r < nranks; r++)
-			fake_p2p(r ? "Recv" : "Send", count, r);
+		for (int r = 0; r < 2 * nranks; r++)
+			fake_p2p(r % 2 ? "Recv" : "Send", count, r / 2);
 	else
 		fake_collective(name, count);
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "collectives/engine/nccl/base.h"
-#include "collectives/engine/nccl/calls.h"
 #include "collectives/engine/nccl/gpu_time.h"
 #include "collectives/engine/nccl/model.h"
 #include "collectives/engine/nccl/tuning.h"
@@ -42,7 +41,8 @@ struct nccl_request {
 	struct fb_nccl_call call;
 	struct fb_nccl_ran ran;
 	struct fb_nccl_wire wire; /* of its communicator, as far as told by then */
-	double model_us, gpu_us;  /* NAN: not known */
+	double model_us;          /* NAN: not known */
+	struct fb_nccl_gpu_time gpu;
 	double kept_us; /* the communicator and what it connected, of which other rows profit */
 };
 
@@ -312,7 +312,8 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	r->kept_us -= fb_nccl_now_us(&e->base);
 	err = try_call(r, &log);
 	if (!err && e->settings->nccl_gpu_time)
-		err = fb_nccl_gpu_time(e->group, r->on.stream, &r->gpu_us);
+		err = fb_nccl_gpu_time(e->group, &need, &r->ran, r->on.stream, &r->call, &r->group,
+				       &r->gpu);
 	if (!err && e->settings->nccl_model)
 		err = fb_nccl_model(&e->base.nccl, e->group, &asked, &r->call, &r->model_us);
 	r->kept_us += fb_nccl_now_us(&e->base);
@@ -333,7 +334,7 @@ static int nccl_prepare(struct fb_request *request, const struct fb_case *c,
 
 	r->engine = (struct nccl_engine *)request->engine;
 	r->op = op;
-	r->model_us = r->gpu_us = NAN;
+	r->model_us = r->gpu.us = NAN;
 	r->choice = fb_nccl_algo_proto_named(c->algorithm, c->protocol);
 	r->by = held_by(r->engine, &r->choice, op);
 	err = set_up(r, c);
@@ -372,7 +373,7 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 	if (!forced && fb_nccl_ran_ignores(&r->ran, r->op->collective))
 		fb_traits_flag(traits, "nccl-env-ignored");
 	traits->extra[FB_MODEL_US] = r->model_us;
-	traits->extra[FB_GPU_US] = r->gpu_us;
+	fb_nccl_gpu_time_describe(&r->gpu, traits);
 	fb_on_stream_describe(&r->on, &e->base.gpu, traits);
 }
 

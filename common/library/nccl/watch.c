@@ -2,7 +2,6 @@
 /* See watch.h. NCCL tells from the caller's threads, and of channels from a thread of its own. */
 #include "common/library/nccl/watch.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +27,8 @@ static struct {
 	/* Handles of collectives, sends and receives, with the number of their begin. */
 	struct fb_nccl_record mark[MARKS];
 	uint64_t number;
-	int expected, begun, ended; /* channels */
-	uint64_t gpu_start, gpu_end;
+	int expected, begun, ended; /* channels; those have ended of which both times are told */
+	uint64_t gpu_begin, gpu_end;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void set_mask(void)
@@ -89,14 +88,11 @@ static void *begun(const struct fb_nccl_record *e)
 /* A channel of a kernel: the call lasts from the first one's begin to the last one's end. */
 static void ended(const struct fb_nccl_record *e)
 {
-	bool counts;
-
 	pthread_mutex_lock(&watch.lock);
-	counts = e->channel >= 0 && !is_late(e);
-	watch.ended += counts;
-	if (counts && e->gpu_start && e->gpu_end > e->gpu_start) {
-		if (!watch.gpu_start || e->gpu_start < watch.gpu_start)
-			watch.gpu_start = e->gpu_start;
+	if (e->channel >= 0 && !is_late(e) && e->gpu_start && e->gpu_end > e->gpu_start) {
+		watch.ended++;
+		if (!watch.gpu_begin || e->gpu_start < watch.gpu_begin)
+			watch.gpu_begin = e->gpu_start;
 		if (e->gpu_end > watch.gpu_end)
 			watch.gpu_end = e->gpu_end;
 	}
@@ -116,27 +112,22 @@ void fb_nccl_watch_begin(bool gpu)
 	if (fb_nccl_watcher)
 		(void)setenv(variable, "STATIC_PLUGIN", 1);
 	pthread_mutex_lock(&watch.lock);
-	watch.seen = (struct fb_nccl_seen){.gpu_us = NAN};
+	watch.seen = (struct fb_nccl_seen){.watched = false};
 	watch.number++;
 	watch.mark[watch.number % MARKS] = (struct fb_nccl_record){
 		.rank = -1, .peer = -1, .channel = -1, .step = -1, .number = watch.number,
 		.kept = true};
 	watch.expected = watch.begun = watch.ended = 0;
-	watch.gpu_start = watch.gpu_end = 0;
+	watch.gpu_begin = watch.gpu_end = 0;
 	watch.wanted = CALLS | (gpu ? FB_NCCL_EVENT_KERNEL_CHANNEL : 0);
 	set_mask();
 	pthread_mutex_unlock(&watch.lock);
 }
 
-/* Whether all channels of which the call told have ended. */
+/* Whether all channels of which the call told have ended. With the lock. */
 static bool is_told(void)
 {
-	bool told;
-
-	pthread_mutex_lock(&watch.lock);
-	told = watch.begun >= watch.expected && watch.begun == watch.ended;
-	pthread_mutex_unlock(&watch.lock);
-	return told;
+	return watch.begun >= watch.expected && watch.begun == watch.ended;
 }
 
 void fb_nccl_watch_end(struct fb_nccl_seen *seen)
@@ -149,13 +140,16 @@ void fb_nccl_watch_end(struct fb_nccl_seen *seen)
 	gpu = watch.mask && watch.wanted & watch.known & FB_NCCL_EVENT_KERNEL_CHANNEL;
 	watch.wanted = 0;
 	set_mask();
-	pthread_mutex_unlock(&watch.lock);
-	for (int i = 0; gpu && i < MOST_WAITS && !is_told(); i++)
+	for (int i = 0; gpu && i < MOST_WAITS && !is_told(); i++) {
+		pthread_mutex_unlock(&watch.lock);
 		usleep(1000);
-	pthread_mutex_lock(&watch.lock);
+		pthread_mutex_lock(&watch.lock);
+	}
 	watch.seen.watched = watch.mask && watch.known & FB_NCCL_EVENT_COLL_API;
-	if (watch.gpu_start)
-		watch.seen.gpu_us = 1e-3 * (double)(watch.gpu_end - watch.gpu_start);
+	if (is_told()) {
+		watch.seen.gpu_begin = watch.gpu_begin;
+		watch.seen.gpu_end = watch.gpu_end;
+	}
 	*seen = watch.seen;
 	pthread_mutex_unlock(&watch.lock);
 }

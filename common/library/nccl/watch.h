@@ -12,6 +12,7 @@
 #define FB_COMMON_LIBRARY_NCCL_WATCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Of the last call; texts are NCCL's own and of static storage. NULL and 0: not told. */
 struct fb_nccl_seen {
@@ -20,7 +21,8 @@ struct fb_nccl_seen {
 	bool p2p, copies; /* sends and receives, or copies by copy engines */
 	const char *algorithm, *protocol, *kernel; /* "RING", "LL128", a symmetric kernel's name */
 	int channels;     /* of sends and receives: of the one with most */
-	double gpu_us;    /* NAN: not told */
+	/* ns of the GPU's timer, if all channels of the call were told of; 0: not told */
+	uint64_t gpu_begin, gpu_end;
 };
 
 /* Local, before the process's first communicator. */
@@ -29,7 +31,7 @@ void fb_nccl_watch_open(void);
 /*
  * Local: NCCL tells of the calls between them. It looks for the plugin when the first communicator
  * is made, which has to be between them as well; the variable is set there only. `gpu`: it also
- * watches when each channel of a kernel begins and ends (2.26), which costs time; wait for the
+ * watches when each channel of a kernel begins and ends (2.27), which costs time; wait for the
  * calls before the end then. The end waits up to 100 ms more for what NCCL's own thread has still
  * to tell.
  */

@@ -48,7 +48,7 @@ struct fb_overlap_settings {
 	const char *storage_folder; /* NULL: the system's temporary one */
 	/* contention */
 	struct fb_sizes streams;
-	uint64_t repeats, collective;
+	uint64_t repeats, collective, cta_policy;
 	/* moe */
 	struct fb_sizes experts_skew;
 	uint64_t experts, topk, dispatch;

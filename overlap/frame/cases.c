@@ -358,6 +358,8 @@ bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHA
 		snprintf(reason, FB_REASON_CHARS, "--compute-sms is at most %d", MOST_SMS);
 	else if (fb_step_make(s, &b, &dag))
 		snprintf(reason, FB_REASON_CHARS, "out of memory for the step");
+	else if (dag.nccl_policy && strcmp(c->engine, "nccl"))
+		snprintf(reason, FB_REASON_CHARS, "CTA policies are of engine nccl");
 	else if (!strcmp(c->launch, "blocking") && (s->own->polls || dag.nlanes > 2) &&
 		 strcmp(c->operation, "sequential"))
 		snprintf(reason, FB_REASON_CHARS, "a call that blocks overlaps with nothing");

@@ -120,6 +120,7 @@ struct fb_operation fb_step_operation(const struct fb_dag *dag, int task, const 
 		.collective = t->collective, .datatype = c->datatype,
 		.redop = c->redop >= 0 && fb_collective_info(t->collective)->reduces
 				 ? (enum fb_redop)c->redop : FB_SUM,
+		.ctas.policy = dag->lanes[t->lane].background ? 0 : dag->nccl_policy,
 		.root = t->root, .count = t->count, .counts = t->counts ? counts : NULL,
 		.in_place = fb_span_same(&t->in, &t->out),
 		.in_offset = (size_t)(dag->buffers[t->in.buffer].offset + t->in.first) * size,

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 
 #include "common/base/error.h"
+#include "common/library/nccl/force.h"
 #include "overlap/options.h"
 #include "overlap/schedule/schedule.h"
 
 enum kind { GEMM, MEMORY, CACHE, SPIN, COPY_IN, COPY_OUT, KINDS };
-enum axis { STREAMS, COLLECTIVE, BACKGROUND };
+enum axis { STREAMS, COLLECTIVE, POLICY, BACKGROUND };
 enum { MAIN, COMMUNICATE, WORK }; /* lanes; WORK and following ones compute */
 enum { MOST_STREAMS = 8, CACHED = 1 << 18 /* elements of f32: 1 MiB, and 1 MiB written */ };
 
@@ -33,6 +34,9 @@ static const struct fb_option options[] = {
 			"lanes with such work: streams on a GPU, threads on processors; 0 to 8"),
 	FB_OPTION_CHOICES(struct fb_overlap_settings, collective, 0, "collective", "all_reduce",
 			  collective_names, "what communicates beside the work"),
+	FB_OPTION_CHOICES(struct fb_overlap_settings, cta_policy, 0, "nccl-cta-policy", "auto",
+			  fb_nccl_policies, "NCCL's CTA policy (2.27); zero: copy engines, with "
+			  "--registration window (2.28)"),
 	FB_OVERLAP_U64(repeats, "repeats", "4", 1, 1000, "collectives of a step"),
 	FB_OVERLAP_LAYERS("16", "pieces of the work of a lane"),
 	FB_OVERLAP_HIDDEN("4096"),
@@ -160,6 +164,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 		return;
 	}
 	make_sizes(&p);
+	dag->nccl_policy = (int)b->value[POLICY];
 	fb_dag_lane(dag, "main", false);
 	fb_dag_lane(dag, "communicate", true);
 	for (uint64_t s = 0; s < b->value[STREAMS]; s++)
@@ -199,6 +204,9 @@ const struct fb_schedule_program fb_schedule_contention = {
 		  .schedules = (1 << KINDS) - 1},
 		 {"collective", FB_AXIS_CHOICES, offsetof(struct fb_overlap_settings, collective),
 		  collective_names, (1 << KINDS) - 1, 1},
-		 FB_BACKGROUND_AXIS((1 << KINDS) - 1)},
+		 {"nccl_cta_policy", FB_AXIS_CHOICES,
+		  offsetof(struct fb_overlap_settings, cta_policy), fb_nccl_policies,
+		  (1 << KINDS) - 1, 1},
+		 [BACKGROUND] = FB_BACKGROUND_AXIS((1 << KINDS) - 1)},
 	.collective = collective_of, .can = can, .build = build,
 };

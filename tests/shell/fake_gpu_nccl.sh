@@ -225,6 +225,11 @@ shape=(--bytes 64K --tokens 4 --hidden 64 --registration "none,registered,window
 runs contention "${shape[@]}" --schedule spin --streams 1
 expect "rows of contention" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 3
 expect "memory of what is registered" "$(values memory ',(registered|window),')" 'nccl '
+FB_FAKE_NCCL_LOG=$FB_TMP/policy runs contention --bytes 64K --tokens 4 --hidden 64 --schedule spin \
+	--streams 1 --nccl-cta-policy auto,efficiency
+expect "communicators of policies" "$(cat "$FB_TMP"/policy.* | grep -c '^make')" 4
+expect "rows of policies" "$(grep -cE ',[^,]*nccl_cta_policy=efficiency[^,]*,(ok|few),' \
+	"$FB_TMP/out")" 1
 runs ddp "${shape[@]}" --schedule overlap --bucket 8K
 expect "rows of ddp" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 3
 expect "memory of what is registered" "$(values memory ',(registered|window),')" 'nccl '

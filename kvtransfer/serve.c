@@ -162,6 +162,7 @@ int main(int argc, char **argv)
 		.can = fb_serve_can,
 		.setup = fb_serve_set_up,
 		.run = fb_serve_run,
+		.begin_samples = fb_serve_begin_samples,
 		.check = fb_serve_check,
 		.describe = fb_serve_describe,
 		.teardown = fb_serve_tear_down,

@@ -24,6 +24,7 @@ static const struct fb_memory_ops adopted_ops = {
 	.name = "library", .device = true, .close = adopted_close,
 	.set = fb_device_set, .put = fb_device_put, .get = fb_device_get,
 	.fill = fb_device_fill, .check = fb_device_check,
+	.fill_spans = fb_device_fill_spans, .check_spans = fb_device_check_spans,
 };
 
 int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world,

@@ -74,6 +74,12 @@ static int explain(const struct fb_data *data, int rank, uint64_t first, const c
 
 static struct fb_check_result *kept[MOST_DEVICES];
 
+/* A list of spans on a device, kept as well. */
+static struct {
+	struct fb_data_span *span;
+	size_t n;
+} lists[MOST_DEVICES];
+
 /* After an error nobody knows what is there. */
 static void forget(struct fb_check_result *result)
 {
@@ -108,6 +114,18 @@ static int result_of_device(struct fb_check_result **result)
 	return err;
 }
 
+/* What kernels have found, and nothing again for the next ones. */
+static int found_by(struct fb_check_result *result, struct fb_check_result *host)
+{
+	int err = fb_device_get(host, result, sizeof(*host));
+
+	if (!err && host->errors)
+		err = fb_device_put(result, &nothing, sizeof(nothing));
+	if (err)
+		forget(result);
+	return err;
+}
+
 int fb_device_check(const struct fb_data *data, int rank, uint64_t first, const void *from,
 		    size_t count, struct fb_mismatch *bad)
 {
@@ -123,10 +141,71 @@ int fb_device_check(const struct fb_data *data, int rank, uint64_t first, const 
 	err = FB_CUDA((cudaError_t)fb_data_kernel_check(&recipe, source_of(rank), first, from,
 							count, result));
 	if (!err)
-		err = fb_device_get(&host, result, sizeof(host));
-	if (!err && host.errors)
-		err = fb_device_put(result, &nothing, sizeof(nothing));
-	if (err)
-		forget(result);
+		err = found_by(result, &host);
 	return err || !host.errors ? err : explain(data, rank, first, from, &host, bad);
+}
+
+/* The spans as the current device's kernels read them, until the next call. */
+static int list_on_device(const struct fb_data_span *span, size_t n,
+			  struct fb_data_span **list)
+{
+	int device = 0, err = FB_CUDA(cudaGetDevice(&device));
+
+	if (!err && device >= MOST_DEVICES)
+		err = fb_error(FB_EUNSUPPORTED, "GPU %d of a process that may use %d", device,
+			       MOST_DEVICES);
+	if (err)
+		return err;
+	if (lists[device].n < n) {
+		(void)cudaFree(lists[device].span);
+		lists[device].span = NULL;
+		lists[device].n = 0;
+		err = FB_CUDA(cudaMalloc((void **)&lists[device].span, n * sizeof(*span)));
+		if (!err)
+			lists[device].n = n;
+	}
+	*list = lists[device].span;
+	return err ? err : fb_device_put(*list, span, n * sizeof(*span));
+}
+
+int fb_device_fill_spans(const struct fb_data *data, int rank, const struct fb_data_span *span,
+			 size_t n, size_t count)
+{
+	const struct fb_element_recipe recipe = fb_element_prepare(data);
+	struct fb_data_span *list = NULL;
+	int err;
+
+	if (!n || !count)
+		return FB_OK;
+	err = list_on_device(span, n, &list);
+	if (!err)
+		err = FB_CUDA((cudaError_t)fb_data_kernel_fill_spans(&recipe, source_of(rank), list,
+								     n, count));
+	return err ? err : FB_CUDA(cudaStreamSynchronize(NULL));
+}
+
+int fb_device_check_spans(const struct fb_data *data, int rank, const struct fb_data_span *span,
+			  size_t n, size_t count, struct fb_mismatch *bad)
+{
+	const struct fb_element_recipe recipe = fb_element_prepare(data);
+	struct fb_check_result host = nothing, *result = NULL;
+	struct fb_data_span *list = NULL;
+	const struct fb_data_span *wrong;
+	int err;
+
+	if (!n || !count)
+		return FB_OK;
+	err = list_on_device(span, n, &list);
+	if (!err)
+		err = result_of_device(&result);
+	if (!err)
+		err = FB_CUDA((cudaError_t)fb_data_kernel_check_spans(
+			&recipe, source_of(rank), list, n, count, result));
+	if (!err)
+		err = found_by(result, &host);
+	if (err || !host.errors)
+		return err;
+	wrong = &span[host.first / count];
+	host.first %= count;
+	return explain(data, rank, wrong->first, wrong->at, &host, bad);
 }

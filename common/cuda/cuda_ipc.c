@@ -114,6 +114,7 @@ static const struct fb_memory_ops ipc_ops = {
 	.name = "device", .device = true, .close = ipc_close,
 	.set = fb_device_set, .put = fb_device_put, .get = fb_device_get,
 	.fill = fb_device_fill, .check = fb_device_check,
+	.fill_spans = fb_device_fill_spans, .check_spans = fb_device_check_spans,
 };
 
 /* Own memory of a new segment, and its handle. Local. */

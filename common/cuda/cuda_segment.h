@@ -27,5 +27,9 @@ int fb_device_get(void *to, const void *from, size_t bytes);
 int fb_device_fill(const struct fb_data *data, int rank, uint64_t first, void *to, size_t count);
 int fb_device_check(const struct fb_data *data, int rank, uint64_t first, const void *from,
 		    size_t count, struct fb_mismatch *bad);
+int fb_device_fill_spans(const struct fb_data *data, int rank, const struct fb_data_span *span,
+			 size_t n, size_t count);
+int fb_device_check_spans(const struct fb_data *data, int rank, const struct fb_data_span *span,
+			  size_t n, size_t count, struct fb_mismatch *bad);
 
 #endif

@@ -41,6 +41,7 @@ static const struct fb_memory_ops vmm_ops = {
 	.name = "vmm", .device = true, .close = vmm_close,
 	.set = fb_device_set, .put = fb_device_put, .get = fb_device_get,
 	.fill = fb_device_fill, .check = fb_device_check,
+	.fill_spans = fb_device_fill_spans, .check_spans = fb_device_check_spans,
 };
 
 static CUmemAllocationProp properties(const struct fb_gpu *gpu, CUmemAllocationHandleType type)

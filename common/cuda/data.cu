@@ -34,6 +34,39 @@ __global__ void __launch_bounds__(FB_DATA_THREADS)
 	fb_data_report(result, errors, least);
 }
 
+/* A block for each span in turn. */
+__global__ void __launch_bounds__(FB_DATA_THREADS)
+	fill_spans(const __grid_constant__ struct fb_element_recipe recipe,
+		   struct fb_element_source from, const struct fb_data_span *span, uint64_t n,
+		   uint64_t count)
+{
+	for (uint64_t s = blockIdx.x; s < n; s += gridDim.x)
+		for (uint64_t i = threadIdx.x; i < count; i += FB_DATA_THREADS)
+			fb_data_put(span[s].at, i, recipe.bytes,
+				    fb_element_make(&recipe, from, span[s].first + i));
+}
+
+__global__ void __launch_bounds__(FB_DATA_THREADS)
+	check_spans(const __grid_constant__ struct fb_element_recipe recipe,
+		    struct fb_element_source from, const struct fb_data_span *span, uint64_t n,
+		    uint64_t count, struct fb_check_result *result)
+{
+	uint64_t mask = fb_data_mask(recipe.bytes);
+	unsigned long long errors = 0, least = ~0ull;
+
+	for (uint64_t s = blockIdx.x; s < n; s += gridDim.x)
+		for (uint64_t i = threadIdx.x; i < count; i += FB_DATA_THREADS) {
+			uint64_t first = span[s].first, at = s * count + i;
+
+			if (fb_data_get(span[s].at, i, recipe.bytes) ==
+			    (fb_element_make(&recipe, from, first + i) & mask))
+				continue;
+			errors++;
+			least = at < least ? at : least;
+		}
+	fb_data_report(result, errors, least);
+}
+
 extern "C" int fb_data_kernel_fill(const struct fb_element_recipe *recipe,
 				   struct fb_element_source from, uint64_t first, void *to,
 				   uint64_t count)
@@ -49,5 +82,25 @@ extern "C" int fb_data_kernel_check(const struct fb_element_recipe *recipe,
 {
 	check<<<fb_data_blocks(count), FB_DATA_THREADS>>>(*recipe, from, first, data,
 							  count, result);
+	return (int)cudaGetLastError();
+}
+
+extern "C" int fb_data_kernel_fill_spans(const struct fb_element_recipe *recipe,
+					 struct fb_element_source from,
+					 const struct fb_data_span *span, uint64_t n,
+					 uint64_t count)
+{
+	fill_spans<<<fb_data_blocks(n * FB_DATA_THREADS), FB_DATA_THREADS>>>(*recipe, from, span,
+									     n, count);
+	return (int)cudaGetLastError();
+}
+
+extern "C" int fb_data_kernel_check_spans(const struct fb_element_recipe *recipe,
+					  struct fb_element_source from,
+					  const struct fb_data_span *span, uint64_t n,
+					  uint64_t count, struct fb_check_result *result)
+{
+	check_spans<<<fb_data_blocks(n * FB_DATA_THREADS), FB_DATA_THREADS>>>(*recipe, from, span,
+									      n, count, result);
 	return (int)cudaGetLastError();
 }

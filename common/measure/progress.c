@@ -69,3 +69,12 @@ void fb_progress_done(struct fb_progress *progress, const char *next)
 	}
 	progress->tenth = tenth;
 }
+
+void fb_progress_say(const char *name, const char *text, bool quiet)
+{
+	bool terminal = isatty(STDERR_FILENO) == 1;
+
+	if (!quiet)
+		fprintf(stderr, "%s%s: %s%s", terminal ? "\r\033[K" : "", name, text,
+			terminal ? "" : "\n");
+}

@@ -44,3 +44,28 @@ const struct fb_memory_ops fb_memory_host = {
 	.fill = host_fill,
 	.check = host_check,
 };
+
+int fb_memory_fill_spans(const struct fb_memory_ops *ops, const struct fb_data *data, int rank,
+			 const struct fb_data_span *span, size_t n, size_t count)
+{
+	int err = FB_OK;
+
+	if (ops->fill_spans)
+		return ops->fill_spans(data, rank, span, n, count);
+	for (size_t k = 0; k < n && !err; k++)
+		err = ops->fill(data, rank, span[k].first, span[k].at, count);
+	return err;
+}
+
+int fb_memory_check_spans(const struct fb_memory_ops *ops, const struct fb_data *data, int rank,
+			  const struct fb_data_span *span, size_t n, size_t count,
+			  struct fb_mismatch *bad)
+{
+	int err = FB_OK;
+
+	if (ops->check_spans)
+		return ops->check_spans(data, rank, span, n, count, bad);
+	for (size_t k = 0; k < n && !err; k++)
+		err = ops->check(data, rank, span[k].first, span[k].at, count, bad);
+	return err;
+}

@@ -15,6 +15,12 @@ struct fb_segment;
 
 enum { FB_REDUCED = -1 }; /* in place of a rank: the reduction over all ranks */
 
+/* Elements of the data from `first` on, and where they lie. */
+struct fb_data_span {
+	uint64_t first;
+	void *at;
+};
+
 struct fb_memory_ops {
 	const char *name; /* "host", "device", "vmm", "fabric", "pinned" */
 	bool device;      /* addresses are a GPU's: the processor must not touch them */
@@ -34,7 +40,22 @@ struct fb_memory_ops {
 	int (*fill)(const struct fb_data *data, int rank, uint64_t first, void *to, size_t count);
 	int (*check)(const struct fb_data *data, int rank, uint64_t first, const void *from,
 		     size_t count, struct fb_mismatch *bad);
+	/* As fb_memory_fill_spans and fb_memory_check_spans. NULL: one by one is as fast. */
+	int (*fill_spans)(const struct fb_data *data, int rank, const struct fb_data_span *span,
+			  size_t n, size_t count);
+	int (*check_spans)(const struct fb_data *data, int rank, const struct fb_data_span *span,
+			   size_t n, size_t count, struct fb_mismatch *bad);
 };
+
+/*
+ * Like `fill` and `check` of n spans of `count` elements each. On a GPU that is one launch and one
+ * wait, instead of one for each span.
+ */
+int fb_memory_fill_spans(const struct fb_memory_ops *ops, const struct fb_data *data, int rank,
+			 const struct fb_data_span *span, size_t n, size_t count);
+int fb_memory_check_spans(const struct fb_memory_ops *ops, const struct fb_data *data, int rank,
+			  const struct fb_data_span *span, size_t n, size_t count,
+			  struct fb_mismatch *bad);
 
 /* Host memory. */
 extern const struct fb_memory_ops fb_memory_host;

@@ -384,6 +384,11 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 	if (out->status != FB_STATUS_OK)
 		return;
 	out->timed = true;
+	if (program->begin_samples && program->begin_samples(instance)) {
+		/* A block of one repetition first, which says how long they are. */
+		each_s = HUGE_VAL;
+		out->cpu_s = (double)NAN;
+	}
 	repeat(&s, each_s * out->calls, out->calls, again && !is_single(c) ? 1 : 0,
 	       each ? &bad : NULL);
 	start = fb_clock_ticks(meter->clock);

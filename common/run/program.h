@@ -89,6 +89,13 @@ struct fb_program {
 	int (*run)(void *instance, int calls);
 
 	/*
+	 * Local, once, behind the first call and the warm-up: repetitions from now on are samples.
+	 * True if those before did less than a sample does, so that their times say nothing about
+	 * one. NULL: all are alike.
+	 */
+	bool (*begin_samples)(void *instance);
+
+	/*
 	 * Collective, after each run(), not timed: where a rank that is through has to help the
 	 * others before it may wait for them in MPI. NULL: none has. An error ends the job.
 	 */

@@ -45,32 +45,64 @@ void fb_account_token(struct fb_account *a, struct fb_served *r, double now)
 	r->last = now;
 }
 
+/* By the same comparisons as when all is over. */
+static bool has_met(const struct fb_served *r, const struct fb_objective *objective)
+{
+	double tpot = r->tokens > 1 ? (r->last - r->first) / (r->tokens - 1) : 0;
+
+	return r->first - r->planned <= objective->ttft_s && tpot <= objective->itl_s;
+}
+
+enum fb_fate fb_served_fate(const struct fb_served *r, const struct fb_objective *objective,
+			    double now)
+{
+	double until = r->first + objective->itl_s * (r->output - 1.0);
+
+	if (r->tokens && r->tokens >= r->output)
+		return has_met(r, objective) ? FB_FATE_MET : FB_FATE_MISSED;
+	if (!r->tokens)
+		until = r->planned + objective->ttft_s;
+	else if (r->first - r->planned > objective->ttft_s)
+		return FB_FATE_MISSED;
+	/* More than rounding: what is missed here is missed by has_met(), too. */
+	return now > until + 1e-6 ? FB_FATE_MISSED : FB_FATE_OPEN;
+}
+
+enum fb_fate fb_share_fate(uint32_t met, uint32_t missed, uint32_t n, double wanted)
+{
+	if ((double)met / n >= wanted)
+		return FB_FATE_MET;
+	return (double)(n - missed) / n < wanted ? FB_FATE_MISSED : FB_FATE_OPEN;
+}
+
 double fb_account_replay(struct fb_account *a, const struct fb_served *served, uint32_t n,
 			 const struct fb_objective *objective)
 {
 	double begin = INFINITY, end = 0;
-	uint64_t met = 0;
+	uint32_t met = 0, ended = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct fb_served *r = &served[i];
 		double ttft = r->first - r->planned;
-		double tpot = r->tokens > 1 ? (r->last - r->first) / (r->tokens - 1) : 0;
 
+		if (r->tokens < r->output)
+			continue;
+		ended++;
 		add(a, &a->ttft, ttft);
 		add(a, &a->queue, r->prefilled - r->planned - r->compute);
 		add(a, &a->kv, r->arrived - r->prefilled);
 		if (r->tokens > 1)
-			add(a, &a->tpot, tpot);
+			add(a, &a->tpot, (r->last - r->first) / (r->tokens - 1));
 		a->ttft_sum += ttft;
 		a->kv_sum += r->arrived - r->prefilled;
 		a->tokens += r->tokens;
-		met += ttft <= objective->ttft_s && tpot <= objective->itl_s;
+		met += has_met(r, objective);
 		begin = fmin(begin, r->planned);
 		end = fmax(end, r->last);
 	}
-	a->requests += n;
+	a->requests += ended;
 	a->met += met;
-	a->span += n ? end - begin : 0;
+	a->span += ended ? end - begin : 0;
 	return n ? (double)met / n : 0;
 }
 

@@ -10,6 +10,7 @@
 #ifndef FB_KVTRANSFER_SERVE_ACCOUNT_H
 #define FB_KVTRANSFER_SERVE_ACCOUNT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,8 +19,11 @@ struct fb_served {
 	double planned;
 	double compute; /* duration of the prompt's computing */
 	double prefilled, arrived, first, last;
-	uint32_t tokens; /* given so far */
+	uint32_t tokens, output; /* given so far, and asked for */
+	bool judged; /* whether it meets the objective was known at a look at it */
 };
+
+enum fb_fate { FB_FATE_OPEN, FB_FATE_MET, FB_FATE_MISSED };
 
 /* Samples that grow; in us. */
 struct fb_series {
@@ -45,7 +49,24 @@ void fb_account_close(struct fb_account *account);
 /* A token of the request came at that time. */
 void fb_account_token(struct fb_account *account, struct fb_served *served, double now);
 
-/* All requests of a replay are done. Returns the share that met the objective. */
+/*
+ * Whether a request has met the objective, or cannot any more: its first token has not come in
+ * time, or so much time has passed since then that the mean time between tokens is too long even if
+ * all that are left come now.
+ */
+enum fb_fate fb_served_fate(const struct fb_served *served, const struct fb_objective *objective,
+			    double now);
+
+/*
+ * Whether it is decided that of n requests the share `wanted` meets the objective, or that it does
+ * not, if so many have met and missed it and all others are open.
+ */
+enum fb_fate fb_share_fate(uint32_t met, uint32_t missed, uint32_t n, double wanted);
+
+/*
+ * A replay is over; requests that lack tokens were cancelled, and are not counted. Returns the
+ * share of all n that met the objective.
+ */
 double fb_account_replay(struct fb_account *account, const struct fb_served *served, uint32_t n,
 			 const struct fb_objective *objective);
 

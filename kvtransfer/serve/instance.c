@@ -103,16 +103,40 @@ void fb_serve_tear_down(void *instance)
 	close_instance(i);
 }
 
+/* What runs so far have shown does not count. */
+static void forget(struct fb_serve_instance *i)
+{
+	fb_account_close(&i->account);
+	i->knee.n = i->ratio.n = i->interference.n = 0;
+	i->hit_tokens = i->all_tokens = i->moved_bytes = i->moved = 0;
+	i->kneeless = false;
+}
+
 int fb_serve_run(void *instance, int calls)
 {
 	struct fb_serve_instance *i = instance;
 	int err = FB_OK;
 
 	for (int k = 0; k < calls && !err; k++) {
+		/* The first run's caches and connections were cold. */
+		if (i->runs == 1)
+			forget(i);
 		err = i->state->machine.world->rank ? fb_serve_work(i) : fb_serve_route(i);
 		i->runs++;
 	}
 	return err;
+}
+
+bool fb_serve_begin_samples(void *instance)
+{
+	struct fb_serve_instance *i = instance;
+
+	i->sampling = true;
+	if (i->plan.operation == FB_SERVE_REPLAY)
+		return false;
+	/* Runs before did not search. */
+	forget(i);
+	return true;
 }
 
 /* Requests were compared as they ended. */

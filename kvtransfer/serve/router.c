@@ -3,40 +3,16 @@
  * The router of serve: when a request is due it gives it to a worker, as soon as that has blocks
  * for it, and notes when tokens come; see serve.h. The clock is its own alone, so hosts may have
  * different ones.
- *
- * The knee is the highest rate at which the wanted share of requests meets the objective: rates are
- * doubled or halved until one meets it and one does not, and then the interval is halved on a
- * logarithmic scale. Every replay has new arrivals and starts with empty caches. Where so few
- * requests are replayed that all of them may come at once, no rate fails, and there is no knee.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "common/base/error.h"
 #include "common/base/spin.h"
-#include "kvtransfer/serve/serve.h"
+#include "kvtransfer/serve/router.h"
 
-enum { DOUBLINGS = 12, HALVINGS = 4 };
+static const double look_s = 5e-3; /* between looks at which requests have missed the objective */
 
-/* Where a request is. */
-struct place {
-	uint32_t *block[2]; /* [blocks], of P and of D; equal if colocated */
-	int worker[2];
-	bool pinned[2];
-};
-
-struct router {
-	struct fb_serve_instance *i;
-	struct place *place; /* [requests] */
-	double *load;	     /* [workers]: tokens to go */
-	uint32_t *list;	     /* for a message */
-	uint32_t due, given, ended; /* requests that have arrived, were given out, are done */
-	int turn[2];
-	double with_s, without_s; /* of the workers that have said them */
-	int told;
-};
-
-static double now(const struct router *r)
+double fb_router_now(const struct fb_router *r)
 {
 	return fb_clock_now(r->i->state->machine.session->clock);
 }
@@ -44,7 +20,7 @@ static double now(const struct router *r)
 /* --- to which worker -------------------------------------------------------------------------- */
 
 /* Workers are numbered from 0, ranks from 1. */
-static int choose(struct router *r, const struct fb_request *request, bool decode)
+static int choose(struct fb_router *r, const struct fb_request *request, bool decode)
 {
 	const struct fb_serve_plan *p = &r->i->plan;
 	bool apart = p->mode == FB_SERVE_DISAGGREGATED;
@@ -69,10 +45,10 @@ static int choose(struct router *r, const struct fb_request *request, bool decod
 }
 
 /* Takes blocks at both ends. False: some worker has too few. */
-static bool take_blocks(struct router *r, uint32_t index, struct fb_mail *mail)
+static bool take_blocks(struct fb_router *r, uint32_t index, struct fb_mail *mail)
 {
 	const struct fb_request *request = &r->i->trace.request[index];
-	struct place *at = &r->place[index];
+	struct fb_place *at = &r->place[index];
 	bool apart = r->i->plan.mode == FB_SERVE_DISAGGREGATED;
 
 	at->worker[0] = choose(r, request, false);
@@ -92,9 +68,9 @@ static bool take_blocks(struct router *r, uint32_t index, struct fb_mail *mail)
 	return at->pinned[1];
 }
 
-static void release(struct router *r, uint32_t index, int end)
+static void release(struct fb_router *r, uint32_t index, int end)
 {
-	struct place *at = &r->place[index];
+	struct fb_place *at = &r->place[index];
 
 	if (at->pinned[end])
 		fb_pool_give(&r->i->pool[at->worker[end]], at->block[end],
@@ -103,11 +79,11 @@ static void release(struct router *r, uint32_t index, int end)
 }
 
 /* Gives the oldest request that waits to a worker, if there is room for it. */
-static int give_one(struct router *r, bool *given)
+static int give_one(struct fb_router *r, bool *given)
 {
 	uint32_t index = r->given;
 	const struct fb_request *request = &r->i->trace.request[index];
-	const struct place *at = &r->place[index];
+	const struct fb_place *at = &r->place[index];
 	struct fb_mail mail = {.kind = FB_MAIL_PREFILL, .request = index, .input = request->input,
 			       .output = request->output, .blocks = request->blocks,
 			       .words = 4 * request->blocks,
@@ -137,7 +113,7 @@ static int give_one(struct router *r, bool *given)
 
 /* --- what workers say ------------------------------------------------------------------------- */
 
-static void note_token(struct router *r, uint32_t index, double when)
+static void note_token(struct fb_router *r, uint32_t index, double when)
 {
 	struct fb_served *s = &r->i->served[index];
 
@@ -149,13 +125,25 @@ static void note_token(struct router *r, uint32_t index, double when)
 	r->ended++;
 }
 
-static void note(struct router *r, const struct fb_letter *letter)
+/*
+ * A worker has dropped a cancelled request. Only the one that computes its prompt knows that no
+ * cache is on its way, and that its blocks are free.
+ */
+static void note_dropped(struct fb_router *r, uint32_t index, int from)
 {
-	double when = now(r);
+	if (from == r->place[index].worker[0] + 1)
+		release(r, index, 0);
+	release(r, index, 1);
+	r->ended++;
+}
+
+static void note(struct fb_router *r, const struct fb_letter *letter, int from)
+{
+	double when = fb_router_now(r);
 	uint32_t index = letter->mail.request;
 	const struct fb_request *request = &r->i->trace.request[index];
 	struct fb_served *s = &r->i->served[index];
-	struct place *at = &r->place[index];
+	struct fb_place *at = &r->place[index];
 
 	switch (letter->mail.kind) {
 	case FB_MAIL_PREFILLED:
@@ -173,6 +161,9 @@ static void note(struct router *r, const struct fb_letter *letter)
 		s->arrived = when;
 		fb_pool_ready(&r->i->pool[at->worker[1]], at->block[1], request->blocks);
 		break;
+	case FB_MAIL_DROPPED:
+		note_dropped(r, index, from);
+		break;
 	case FB_MAIL_TIMES:
 		r->with_s += letter->mail.with_s;
 		r->without_s += letter->mail.without_s;
@@ -189,17 +180,16 @@ static void note(struct router *r, const struct fb_letter *letter)
 
 /* --- a replay --------------------------------------------------------------------------------- */
 
-static int turn(struct router *r, bool *moved)
+static int turn(struct fb_router *r, bool *moved)
 {
-	const struct fb_trace *t = &r->i->trace;
 	const struct fb_letter *letter;
 	int from, err = fb_mail_receive(&r->i->box, &letter, &from);
 	bool given = true;
 
 	*moved = letter != NULL;
 	if (letter)
-		note(r, letter);
-	while (r->due < t->count && now(r) >= r->i->served[r->due].planned)
+		note(r, letter, from);
+	while (r->due < r->wanted && fb_router_now(r) >= r->i->served[r->due].planned)
 		r->due++;
 	while (r->given < r->due && given && !err) {
 		err = give_one(r, &given);
@@ -208,7 +198,7 @@ static int turn(struct router *r, bool *moved)
 	return err;
 }
 
-static int turn_or_wait(struct router *r, struct fb_spin *spin, const char *doing)
+int fb_router_turn(struct fb_router *r, struct fb_spin *spin, const char *doing)
 {
 	bool moved = false;
 	int err = turn(r, &moved);
@@ -218,8 +208,55 @@ static int turn_or_wait(struct router *r, struct fb_spin *spin, const char *doin
 	return fb_alive(r->i->state->machine.session, doing);
 }
 
+int fb_router_tell_all(struct fb_router *r, const struct fb_mail *mail)
+{
+	int err = FB_OK;
+
+	for (int w = 0; w < r->i->plan.workers && !err; w++)
+		err = fb_mail_send(&r->i->box, w + 1, mail, NULL);
+	return err;
+}
+
+/* Counts the requests that have met the objective or cannot any more. */
+static void judge(struct fb_router *r, const struct fb_objective *objective, double when)
+{
+	bool all_before = true;
+
+	for (uint32_t k = r->judged; k < r->due; k++) {
+		struct fb_served *s = &r->i->served[k];
+		enum fb_fate fate = s->judged ? FB_FATE_OPEN
+					      : fb_served_fate(s, objective, when);
+
+		s->judged |= fate != FB_FATE_OPEN;
+		r->met += fate == FB_FATE_MET;
+		r->missed += fate == FB_FATE_MISSED;
+		all_before &= s->judged;
+		r->judged += all_before;
+	}
+}
+
+/*
+ * Whatever else happens, enough requests meet the objective, or too few: no more arrive, and those
+ * under way are cancelled.
+ */
+static int stop_if_decided(struct fb_router *r, const struct fb_objective *objective)
+{
+	static const struct fb_mail cancel = {.kind = FB_MAIL_CANCEL};
+	double when = fb_router_now(r);
+
+	if (r->wanted < r->i->trace.count || when < r->look)
+		return FB_OK;
+	r->look = when + look_s;
+	judge(r, objective, when);
+	if (fb_share_fate(r->met, r->missed, r->i->trace.count, r->i->state->own->attainment) ==
+	    FB_FATE_OPEN)
+		return FB_OK;
+	r->wanted = r->due = r->given;
+	return fb_router_tell_all(r, &cancel);
+}
+
 /* Blocks of a disaggregated request's sender may still be in use when its last token has come. */
-static bool all_free(const struct router *r)
+static bool all_free(const struct fb_router *r)
 {
 	for (uint32_t k = 0; k < r->i->trace.count; k++)
 		if (r->place[k].pinned[0] || r->place[k].pinned[1])
@@ -227,7 +264,7 @@ static bool all_free(const struct router *r)
 	return true;
 }
 
-static int replay(struct router *r, double rate, double *share)
+int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share)
 {
 	struct fb_serve_instance *i = r->i;
 	const struct fb_serve_settings *own = i->state->own;
@@ -238,126 +275,31 @@ static int replay(struct router *r, double rate, double *share)
 	int err = FB_OK;
 
 	fb_trace_arrive(&i->trace, i->plan.arrivals, rate, own->cv, ++i->data.seed);
-	r->due = r->given = r->ended = 0;
-	begin = now(r);
+	r->due = r->given = r->ended = r->judged = r->met = r->missed = 0;
+	r->wanted = i->trace.count;
+	r->look = 0;
+	begin = fb_router_now(r);
 	for (int w = 0; w < i->plan.workers; w++) {
 		fb_pool_reset(&i->pool[w]);
 		r->load[w] = 0;
 	}
 	for (uint32_t k = 0; k < i->trace.count; k++)
-		i->served[k] = (struct fb_served){.planned = begin + i->trace.request[k].at};
-	while (!err && (r->ended < i->trace.count || !all_free(r)))
-		err = turn_or_wait(r, &spin, "waiting for tokens");
-	for (int w = 0; w < i->plan.workers && !err; w++)
-		err = fb_mail_send(&i->box, w + 1, &end, NULL);
+		i->served[k] = (struct fb_served){.planned = begin + i->trace.request[k].at,
+						  .output = i->trace.request[k].output};
+	while (!err && (r->ended < r->wanted || !all_free(r))) {
+		err = fb_router_turn(r, &spin, "waiting for tokens");
+		if (!err && !whole)
+			err = stop_if_decided(r, &objective);
+	}
+	if (!err)
+		err = fb_router_tell_all(r, &end);
 	*share = fb_account_replay(&i->account, i->served, i->trace.count, &objective);
 	return err ? err : i->account.err;
 }
 
-static int find_knee(struct router *r, double *knee)
-{
-	double wanted = r->i->state->own->attainment, low = 0, high = 0, rate = r->i->plan.rate;
-	double share = 0;
-	int err = FB_OK;
-
-	for (int k = 0; k < DOUBLINGS && !err && (!low || !high); k++) {
-		err = replay(r, rate, &share);
-		if (share >= wanted)
-			low = rate;
-		else
-			high = rate;
-		rate = share >= wanted ? 2 * rate : rate / 2;
-	}
-	for (int k = 0; k < HALVINGS && !err && low && high; k++) {
-		rate = sqrt(low * high);
-		err = replay(r, rate, &share);
-		if (share >= wanted)
-			low = rate;
-		else
-			high = rate;
-	}
-	*knee = high ? low : (double)NAN;
-	return err;
-}
-
-static int keep(struct fb_series *s, double value)
-{
-	double *more = realloc(s->value, (s->n + 1) * sizeof(*more));
-
-	if (!more)
-		return fb_error(FB_ENOMEM, "out of memory");
-	s->value = more;
-	s->value[s->n++] = value;
-	return FB_OK;
-}
-
-/* A repetition without a knee (NAN) adds no number to the row, and the row says so. */
-static int keep_knee(struct fb_serve_instance *i, double knee)
-{
-	i->kneeless |= isnan(knee);
-	return isnan(knee) ? FB_OK : keep(&i->knee, knee);
-}
-
-/* Finds the knees of both modes, in turns which of them is first. */
-static int judge(struct router *r)
-{
-	double knee[FB_SERVE_MODES] = {0};
-	int err = FB_OK;
-
-	for (int k = 0; k < FB_SERVE_MODES && !err; k++) {
-		int mode = (k + r->i->runs) % FB_SERVE_MODES;
-
-		r->i->plan.mode = (enum fb_serve_mode)mode;
-		err = find_knee(r, &knee[mode]);
-	}
-	if (!err && knee[FB_SERVE_COLOCATED] > 0 && !isnan(knee[FB_SERVE_DISAGGREGATED]))
-		err = keep(&r->i->ratio, knee[FB_SERVE_DISAGGREGATED] / knee[FB_SERVE_COLOCATED]);
-	r->i->kneeless |= isnan(knee[FB_SERVE_COLOCATED]);
-	return err ? err : keep_knee(r->i, knee[FB_SERVE_DISAGGREGATED]);
-}
-
-/* The run is over: how long the workers' steps took with transfers under way and without. */
-static int take_times(struct router *r)
-{
-	struct fb_spin spin = {.yields = r->i->state->machine.world->oversubscribed};
-	int err = FB_OK;
-
-	while (r->told < r->i->plan.workers && !err)
-		err = turn_or_wait(r, &spin, "waiting for the times of workers");
-	if (err || r->without_s <= 0)
-		return err;
-	return keep(&r->i->interference, r->with_s / r->without_s);
-}
-
-static int route(struct router *r)
-{
-	struct fb_serve_instance *i = r->i;
-	const struct fb_mail stop = {.kind = FB_MAIL_END};
-	double share = 0, knee = 0;
-	int err;
-
-	if (i->runs == 1) { /* the first run's caches and connections were cold */
-		fb_account_close(&i->account);
-		i->knee.n = i->ratio.n = i->interference.n = 0;
-		i->hit_tokens = i->all_tokens = i->moved_bytes = i->moved = 0;
-		i->kneeless = false;
-	}
-	if (i->plan.operation == FB_SERVE_REPLAY) {
-		err = replay(r, i->plan.rate, &share);
-	} else if (i->plan.operation == FB_SERVE_KNEE) {
-		err = find_knee(r, &knee);
-		err = err ? err : keep_knee(i, knee);
-	} else {
-		err = judge(r);
-	}
-	for (int w = 0; w < i->plan.workers && !err; w++)
-		err = fb_mail_send(&i->box, w + 1, &stop, NULL);
-	return err ? err : take_times(r);
-}
-
 int fb_serve_route(struct fb_serve_instance *i)
 {
-	struct router r = {.i = i};
+	struct fb_router r = {.i = i};
 	uint32_t most = 1;
 	bool there;
 	int err = FB_ENOMEM;
@@ -374,7 +316,7 @@ int fb_serve_route(struct fb_serve_instance *i)
 			there &= r.place[k].block[end] != NULL;
 		}
 	if (there)
-		err = route(&r);
+		err = fb_router_run(&r);
 	for (uint32_t k = 0; k < i->trace.count && r.place; k++)
 		for (int end = 0; end < 2; end++)
 			free(r.place[k].block[end]);

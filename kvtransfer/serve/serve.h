@@ -19,6 +19,7 @@
 #include "kvtransfer/compute.h"
 #include "kvtransfer/machine.h"
 #include "kvtransfer/serve/account.h"
+#include "kvtransfer/serve/knee.h"
 #include "kvtransfer/serve/pool.h"
 #include "kvtransfer/serve/trace.h"
 
@@ -138,6 +139,8 @@ enum fb_mail_kind {
 	FB_MAIL_SENT,	   /* the prefill worker's blocks are free */
 	FB_MAIL_ARRIVED,   /* the decode worker has the cache */
 	FB_MAIL_TOKENS,	   /* a token of each request in `list` */
+	FB_MAIL_CANCEL,	   /* router: drop all requests, as the replay's outcome is decided */
+	FB_MAIL_DROPPED,   /* worker to router: that request has left this worker */
 	FB_MAIL_END,	   /* router: a replay is over; `output`: another one comes */
 	FB_MAIL_TIMES,	   /* worker to router, after the last END of a run */
 };
@@ -221,15 +224,29 @@ struct fb_serve_instance {
 	struct fb_account account;
 	double hit_tokens, all_tokens;
 	double moved_bytes, moved; /* of so many caches */
-	struct fb_series knee, ratio, interference; /* of all runs but the first */
+	struct fb_series knee, ratio, interference; /* of all runs that count */
 	bool kneeless; /* in a run no rate was too high */
+	struct fb_knee search[FB_SERVE_MODES];
+	double known[FB_SERVE_MODES]; /* the knee of the search before; 0 or NAN: none */
+	unsigned searches;
+	bool sampling; /* the runs from now on are samples */
 	struct fb_traits carried; /* workers: what the mover says of the first cache sent */
 	int runs;
 };
 
+/*
+ * content.c. Local: writes the blocks of a prompt from `first` on at this worker, its prefill or
+ * its `decode` worker, or, where `bad` is not NULL, compares them: a block's content follows from
+ * its hash. A decode worker has what came from another one only as far as layers' windows reach. 0
+ * or an error (printed); what is wrong is added to *bad.
+ */
+int fb_serve_content(const struct fb_serve_instance *i, const struct fb_letter *letter, bool decode,
+		     uint32_t first, struct fb_mismatch *bad);
+
 int fb_serve_set_up(void *state, const struct fb_case *c, void **instance);
 void fb_serve_tear_down(void *instance);
 int fb_serve_run(void *instance, int calls);
+bool fb_serve_begin_samples(void *instance);
 int fb_serve_check(void *instance, int calls, struct fb_mismatch *bad);
 void fb_serve_describe(void *instance, struct fb_traits *traits);
 

@@ -3,9 +3,8 @@
  * A worker of serve: computes chunks of prompts and tokens of running requests, step by step, and
  * passes caches on; see serve.h.
  *
- * Every block's content follows from its hash, so whoever gives a request's last token compares all
- * its blocks with what they have to hold: those that came over a mover, those that an earlier
- * request left, and those that were computed here.
+ * Whoever gives a request's last token compares all its blocks with what they have to hold: those
+ * that came over a mover, those that an earlier request left, and those that were computed here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +14,6 @@
 #include "common/base/spin.h"
 #include "kvtransfer/serve/interference.h"
 #include "kvtransfer/serve/serve.h"
-
-enum { HASH_BITS = 30 };
 
 /* A request that this worker has to do with. */
 struct job {
@@ -42,6 +39,7 @@ struct worker {
 	uint32_t *list; /* [most_batch + 1]: requests that got a token in a step */
 	uint32_t nlist;
 	bool over;
+	bool dropping; /* requests are cancelled until the replay's end */
 	struct fb_step_watch watch;
 	uint32_t coming; /* caches on their way to this worker, if they have bytes to move */
 };
@@ -77,49 +75,6 @@ static int tell(struct worker *w, const struct job *job, enum fb_mail_kind kind)
 				     .compute_s = job->compute_s, .moved = job->moved};
 
 	return fb_mail_send(&w->i->box, 0, &mail, NULL);
-}
-
-/* Writes or checks a block of a prompt in the regions of a list, the first of which is `region`. */
-static int each_region(const struct worker *w, const struct job *job, bool decode, int list,
-		       uint32_t region, uint32_t block, struct fb_mismatch *bad)
-{
-	const struct fb_serve_instance *i = w->i;
-	const struct fb_serve_plan *p = &i->plan;
-	const struct fb_serve_list *l = &p->list[list];
-	const struct fb_memory_ops *ops = i->engine->memory->ops;
-	uint64_t hash = fb_letter_hash(job->letter, block) >> (64 - HASH_BITS);
-	uint64_t elements = l->page_bytes / p->shape.element_bytes;
-	char *page = fb_segment_part(i->engine->memory, i->state->machine.world->rank) + l->at +
-		     fb_letter_blocks(job->letter, decode)[block] * l->page_bytes;
-	int err = FB_OK;
-
-	for (uint32_t r = 0; r < l->regions && !err; r++, page += l->region_bytes) {
-		uint64_t at = (hash * p->regions + region + r) * elements;
-
-		err = bad ? ops->check(&i->data, 0, at, page, (size_t)elements, bad)
-			  : ops->fill(&i->data, 0, at, page, (size_t)elements);
-	}
-	return err;
-}
-
-/*
- * Writes or checks the blocks of a prompt from `first` on. Those that came from another worker are
- * only there as far as its layers' windows reach.
- */
-static int each_page(const struct worker *w, const struct job *job, bool decode, uint32_t first,
-		     struct fb_mismatch *bad)
-{
-	const struct fb_serve_plan *p = &w->i->plan;
-	const struct fb_mail *mail = &job->letter->mail;
-	int err = FB_OK;
-
-	for (int l = 0, region = 0; l < p->lists; region += (int)p->list[l++].regions) {
-		uint32_t kept = decode && !mail->colocated ? fb_serve_first(p, l, mail->input) : 0;
-
-		for (uint32_t b = kept > first ? kept : first; b < mail->blocks && !err; b++)
-			err = each_region(w, job, decode, l, (uint32_t)region, b, bad);
-	}
-	return err;
 }
 
 /* --- from prefill to decode ------------------------------------------------------------------- */
@@ -159,6 +114,33 @@ static int send_cache(struct worker *w, struct job *job)
 	return err;
 }
 
+/* The router wants no more of this request. */
+static int drop(struct worker *w, struct job *job)
+{
+	int err = tell(w, job, FB_MAIL_DROPPED);
+
+	free_job(job);
+	return err;
+}
+
+/*
+ * Drops all requests but those whose cache is on its way: it cannot be stopped, and its notice will
+ * be counted. The decode worker drops such a request when the cache has come.
+ */
+static int drop_all(struct worker *w)
+{
+	int err = FB_OK;
+
+	w->dropping = true;
+	while (w->prompts.head && !err)
+		err = drop(w, take(&w->prompts));
+	while (w->waiting.head && !err)
+		err = drop(w, take(&w->waiting));
+	while (w->nrunning && !err)
+		err = drop(w, w->running[--w->nrunning]);
+	return err;
+}
+
 /* Caches that have left, and caches that have come. */
 static int look_at_mover(struct worker *w)
 {
@@ -190,6 +172,10 @@ static int look_at_mover(struct worker *w)
 
 			e->seen[r] += notices;
 			w->coming -= job->letter->mail.moved > 0;
+			if (w->dropping) {
+				err = drop(w, job);
+				continue;
+			}
 			err = tell(w, job, FB_MAIL_ARRIVED);
 			join(w, job);
 		}
@@ -207,7 +193,7 @@ static int give(struct worker *w, struct job *job, bool *ended)
 	w->list[w->nlist++] = job->letter->mail.request;
 	*ended = ++job->given >= job->letter->mail.output;
 	if (*ended) {
-		err = each_page(w, job, true, 0, &w->i->bad);
+		err = fb_serve_content(w->i, job->letter, true, 0, &w->i->bad);
 		free_job(job);
 	}
 	return err;
@@ -217,7 +203,7 @@ static int end_prompt(struct worker *w)
 {
 	struct job *job = take(&w->prompts);
 	const struct fb_mail *mail = &job->letter->mail;
-	int err = each_page(w, job, false, mail->held[0], NULL);
+	int err = fb_serve_content(w->i, job->letter, false, mail->held[0], NULL);
 	bool ended = false;
 
 	if (!err)
@@ -314,7 +300,14 @@ static int look_at_mail(struct worker *w)
 		if (letter->mail.kind == FB_MAIL_END) {
 			w->i->data.seed++;
 			w->over = !letter->mail.output;
+			w->dropping = false;
 			return FB_OK;
+		}
+		if (letter->mail.kind == FB_MAIL_CANCEL) {
+			err = drop_all(w);
+			if (err)
+				return err;
+			continue;
 		}
 		bytes = sizeof(*letter) + letter->mail.words * sizeof(letter->list[0]);
 		job = calloc(1, sizeof(*job));

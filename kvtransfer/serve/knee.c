@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The search for a knee; see knee.h. */
+#include "kvtransfer/serve/knee.h"
+
+#include <math.h>
+
+static const double span = 2048;	  /* of rates that are tried, from the first one */
+static const double spread_log2 = 0.25;	  /* from a known knee to the first rates */
+static const double narrow_log2 = 0.0625; /* an interval that is narrow enough */
+static const double golden = 0.61803398874989485;
+
+void fb_knee_begin(struct fb_knee *k, double first, double known, unsigned search)
+{
+	/* By squares, so that searches that take turns do not differ by the same parts. */
+	double part = fmod((double)search * search * golden + 0.5, 1) - 0.5;
+	double shift = part * narrow_log2;
+
+	*k = (struct fb_knee){.least = first / span, .most = first * span};
+	k->rate = known > 0 ? known * exp2(shift - spread_log2) : first * exp2(shift);
+	k->step = known > 0 ? exp2(2 * spread_log2) : 2;
+}
+
+/* One of both ends is missing: further out, by steps that grow up to doubling. */
+static void widen(struct fb_knee *k)
+{
+	k->rate = k->high > 0 ? k->high / k->step : k->low * k->step;
+	k->step = fmin(k->step * k->step, 2);
+	/* The shift must not decide about the last rate. */
+	if (k->rate < k->least / 1.1 || k->rate > k->most * 1.1)
+		k->rate = 0;
+}
+
+void fb_knee_note(struct fb_knee *k, bool met)
+{
+	if (met)
+		k->low = k->rate;
+	else
+		k->high = k->rate;
+	if (!fb_knee_is_between(k))
+		widen(k);
+	else if (k->high > k->low * exp2(narrow_log2 * 1.001))
+		k->rate = sqrt(k->low * k->high);
+	else
+		k->rate = 0;
+}
+
+double fb_knee_result(const struct fb_knee *k)
+{
+	return k->high > 0 ? sqrt(k->low * k->high) : (double)NAN;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The search for a knee: which rate to try next, given which rates met the objective. Pure.
+ *
+ * Without a knee that is known, the rate is doubled or halved until one rate met the objective and
+ * one did not. With one, the rates a fifth below and above it are tried first, and the interval is
+ * widened if the knee is not between them. Then the interval is halved on a logarithmic scale until
+ * its ends differ by 4.4%; the knee is its middle.
+ *
+ * Both ends of the interval are always tried anew, with new arrivals, so that a search does not
+ * inherit what chance did to the one before. Searches would still try the same rates again and
+ * again, and the median of their knees would be one of few values. So each search shifts its rates
+ * by another part of the last interval.
+ */
+#ifndef FB_KVTRANSFER_SERVE_KNEE_H
+#define FB_KVTRANSFER_SERVE_KNEE_H
+
+#include <stdbool.h>
+
+struct fb_knee {
+	double rate; /* to try next; 0: the search is over */
+	double low, high; /* highest rate that met, lowest that did not; 0: none */
+	double step; /* by which the rate changes while one of both is missing */
+	double least, most; /* no rate beyond these is tried */
+};
+
+/*
+ * Begins a search. `first`: the rate that the user gave; rates up to 2048 times as high or as low
+ * are tried. `known`: the knee of the search before, 0 or NAN without one. `search`: counts
+ * searches.
+ */
+void fb_knee_begin(struct fb_knee *knee, double first, double known, unsigned search);
+
+/* The rate that was to be tried has met the objective, or has not. */
+void fb_knee_note(struct fb_knee *knee, bool met);
+
+/* Whether some rate met the objective and some did not. */
+static inline bool fb_knee_is_between(const struct fb_knee *knee)
+{
+	return knee->low > 0 && knee->high > 0;
+}
+
+/*
+ * In requests a second: the middle of the interval; NAN where every rate met the objective, 0 where
+ * none did.
+ */
+double fb_knee_result(const struct fb_knee *knee);
+
+#endif

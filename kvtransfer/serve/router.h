@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the router's replays (router.c) and the operations made of them (search.c) share. */
+#ifndef FB_KVTRANSFER_SERVE_ROUTER_H
+#define FB_KVTRANSFER_SERVE_ROUTER_H
+
+#include "common/base/spin.h"
+#include "kvtransfer/serve/serve.h"
+
+/* Where a request is. */
+struct fb_place {
+	uint32_t *block[2]; /* [blocks], of P and of D; equal if colocated */
+	int worker[2];
+	bool pinned[2];
+};
+
+struct fb_router {
+	struct fb_serve_instance *i;
+	struct fb_place *place; /* [requests] */
+	double *load;	     /* [workers]: tokens to go */
+	uint32_t *list;	     /* for a message */
+	uint32_t due, given, ended; /* requests that have arrived, were given out, are done */
+	uint32_t wanted; /* that are to arrive: all, or, once the outcome is decided, those given */
+	uint32_t judged; /* all before it are */
+	uint32_t met, missed; /* the objective, as of the last look, which comes again at `look` */
+	double look;
+	int turn[2];
+	double with_s, without_s; /* of the workers that have said them */
+	int told;
+};
+
+double fb_router_now(const struct fb_router *router);
+
+/*
+ * Takes a message, if there is one, and gives requests out; now and then, without either, tells the
+ * watchdog what is being done. 0 or an error (printed).
+ */
+int fb_router_turn(struct fb_router *router, struct fb_spin *spin, const char *doing);
+
+/* Sends a message without a list to all workers. */
+int fb_router_tell_all(struct fb_router *router, const struct fb_mail *mail);
+
+/*
+ * Replays the trace at a rate, with new arrivals and empty caches. *share: of its requests, that
+ * met the objective. Unless `whole`, it ends as soon as it is decided whether that is less than
+ * --attainment, and requests that were under way then count as not having met it. All workers are
+ * idle behind it.
+ */
+int fb_router_replay(struct fb_router *router, double rate, bool whole, double *share);
+
+/* search.c: a run of any operation. */
+int fb_router_run(struct fb_router *router);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How serve searches for a knee: when it is decided whether a request, and enough of them, meet the
+ * objective; which rates are tried; and that what is known from the search before does not bias the
+ * next one.
+ */
+#include "common/base/rng.h"
+#include "kvtransfer/serve/account.h"
+#include "kvtransfer/serve/knee.h"
+#include "tests/unit/check.h"
+
+/*
+ * A request of 11 tokens, the first within 1 s and the others 0.1 s apart: at each moment its fate
+ * is open as long as tokens that all come now would meet the objective.
+ */
+static void test_fate_of_requests(void)
+{
+	const struct fb_objective objective = {1, 0.1};
+	struct fb_served s = {.planned = 5, .output = 11};
+
+	CHECK_INT(fb_served_fate(&s, &objective, 5.9), FB_FATE_OPEN);
+	CHECK_INT(fb_served_fate(&s, &objective, 6.1), FB_FATE_MISSED);
+	s.first = s.last = 5.5;
+	s.tokens = 1;
+	CHECK_INT(fb_served_fate(&s, &objective, 6.4), FB_FATE_OPEN);
+	CHECK_INT(fb_served_fate(&s, &objective, 6.6), FB_FATE_MISSED);
+	/* Slow at first, but there is time left. */
+	s.tokens = 2;
+	s.last = 6.2;
+	CHECK_INT(fb_served_fate(&s, &objective, 6.3), FB_FATE_OPEN);
+	s.tokens = 11;
+	s.last = 6.4;
+	CHECK_INT(fb_served_fate(&s, &objective, 9), FB_FATE_MET);
+	s.last = 6.6;
+	CHECK_INT(fb_served_fate(&s, &objective, 9), FB_FATE_MISSED);
+	s.last = 6.4;
+	s.first = 6.1;
+	s.tokens = 10;
+	CHECK_INT(fb_served_fate(&s, &objective, 6.4), FB_FATE_MISSED);
+	/* The answer is one token. */
+	s = (struct fb_served){.planned = 5, .output = 1, .tokens = 1, .first = 5.5, .last = 5.5};
+	CHECK_INT(fb_served_fate(&s, &objective, 9), FB_FATE_MET);
+}
+
+/* What is decided early is what the share of all would have decided, whatever the others do. */
+static void test_fate_of_shares(void)
+{
+	static const double wanted[] = {0, 0.5, 0.9, 0.95, 1};
+	enum { MOST = 21 };
+
+	for (size_t w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++)
+		for (uint32_t n = 1; n < MOST; n++)
+			for (uint32_t met = 0; met <= n; met++)
+				for (uint32_t missed = 0; met + missed <= n; missed++) {
+					uint32_t most = n - missed;
+					bool low = (double)met / n >= wanted[w];
+					bool high = (double)most / n >= wanted[w];
+
+					CHECK_INT(fb_share_fate(met, missed, n, wanted[w]),
+						  low ? FB_FATE_MET
+						  : high ? FB_FATE_OPEN : FB_FATE_MISSED);
+				}
+}
+
+/* Requests without all their tokens were cancelled: they count as missed, and not as requests. */
+static void test_cancelled(void)
+{
+	const struct fb_objective objective = {1, 1};
+	struct fb_account a = {.requests = 0};
+	struct fb_served s[4];
+
+	memset(s, 0, sizeof(s));
+	for (int i = 0; i < 4; i++) {
+		s[i].output = 2;
+		for (int k = 0; k < 2 && k + i < 4; k++)
+			fb_account_token(&a, &s[i], 0.5 + k);
+	}
+	CHECK_NEAR(fb_account_replay(&a, s, 4, &objective), 0.75, 1e-9);
+	CHECK_INT(a.requests, 3);
+	CHECK_INT(a.met, 3);
+	CHECK_NEAR(a.span, 1.5, 1e-9);
+	fb_account_close(&a);
+}
+
+/* --- the search for a knee -------------------------------------------------------------------- */
+
+/*
+ * A service that meets the objective below its knee, where the knee of a replay is off by a normal
+ * deviate of `noise` on a logarithmic scale. Returns what the search finds and how many replays it
+ * took.
+ */
+static double search(struct fb_rng *rng, double knee, double noise, double first, double known,
+		     unsigned number, int *replays)
+{
+	struct fb_knee k;
+
+	fb_knee_begin(&k, first, known, number);
+	for (*replays = 0; k.rate > 0 && *replays < 100; ++*replays) {
+		double u = fb_rng_unit(rng), v = fb_rng_unit(rng);
+		double normal = sqrt(-2 * log(1 - u)) * cos(2 * 3.14159265358979 * v);
+
+		fb_knee_note(&k, k.rate < knee * exp(noise * normal));
+	}
+	CHECK(*replays < 100);
+	return fb_knee_result(&k);
+}
+
+static void test_exact_knee(void)
+{
+	struct fb_rng rng;
+	int replays;
+
+	fb_rng_seed(&rng, 7);
+	for (unsigned k = 0; k < 400; k++) {
+		double knee = exp2(4 * fb_rng_unit(&rng) - 2);
+		/* Known from far too low to far too high; 0: not at all. */
+		double known = k % 4 ? knee * exp2(fb_rng_unit(&rng) * 6 - 3) : 0;
+		double found = search(&rng, knee, 0, 1, known, k, &replays);
+
+		CHECK(found > knee / 1.0222 && found < knee * 1.0222);
+		CHECK(replays <= 11);
+		found = search(&rng, knee, 0, 1, found, k, &replays);
+		CHECK(found > knee / 1.0222 && found < knee * 1.0222);
+		CHECK_INT(replays, 5);
+	}
+	/* No rate is too high, or every one. */
+	CHECK(isnan(search(&rng, 1e9, 0, 4, 0, 1, &replays)));
+	CHECK_INT(replays, 12);
+	CHECK(isnan(search(&rng, 1e9, 0, 4, 4 * 2048, 2, &replays)));
+	CHECK(search(&rng, 1e-9, 0, 4, 0, 1, &replays) == 0);
+	CHECK(search(&rng, 1e-9, 0, 4, (double)NAN, 1, &replays) == 0);
+	CHECK_INT(replays, 12);
+}
+
+/* Mean and standard deviation of logarithms, and the correlation of each with the one before. */
+struct moments {
+	double mean, deviation, correlation;
+};
+
+/* Of many searches, each of which knows the knee of the one before, or `first` only. */
+static struct moments many_searches(double noise, bool knows)
+{
+	enum { SEARCHES = 8000 };
+	static double x[SEARCHES];
+	struct moments m = {0, 0, 0};
+	struct fb_rng rng;
+	double known = 0;
+	int replays;
+
+	fb_rng_seed(&rng, 11);
+	for (unsigned k = 0; k < SEARCHES; k++) {
+		double found = search(&rng, 1, noise, 5, known, k, &replays);
+
+		known = knows ? found : 0;
+		x[k] = log(found);
+		m.mean += x[k] / SEARCHES;
+	}
+	for (int k = 0; k < SEARCHES; k++)
+		m.deviation += (x[k] - m.mean) * (x[k] - m.mean) / SEARCHES;
+	for (int k = 1; k < SEARCHES; k++)
+		m.correlation += (x[k] - m.mean) * (x[k - 1] - m.mean) / SEARCHES / m.deviation;
+	m.deviation = sqrt(m.deviation);
+	return m;
+}
+
+/* Chance decides about replays near the knee, and what it decided once is not passed on. */
+static void test_unbiased_knee(void)
+{
+	for (double noise = 0.02; noise < 0.2; noise *= 3) {
+		struct moments plain = many_searches(noise, false);
+		struct moments knows = many_searches(noise, true);
+
+		CHECK_NEAR(plain.mean, 0, 0.005);
+		CHECK_NEAR(knows.mean, 0, 0.01);
+		CHECK_NEAR(knows.deviation, plain.deviation, 0.01);
+		CHECK_NEAR(knows.correlation, 0, 0.05);
+	}
+}
+
+/* Knees are spread over the whole interval of 4.4% that a search leaves, not over a few rates. */
+static void test_spread_of_knees(void)
+{
+	double known = 0, low = 1e9, high = 0;
+	struct fb_rng rng;
+	int replays;
+
+	fb_rng_seed(&rng, 3);
+	for (unsigned k = 1; k <= 40; k++) {
+		known = search(&rng, 1, 0, 1, known, k, &replays);
+		low = fmin(low, known);
+		high = fmax(high, known);
+	}
+	CHECK(high / low > 1.035 && high / low < 1.0453);
+}
+
+int main(void)
+{
+	test_fate_of_requests();
+	test_fate_of_shares();
+	test_cancelled();
+	test_exact_knee();
+	test_unbiased_knee();
+	test_spread_of_knees();
+	return check_done("knee");
+}

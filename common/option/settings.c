@@ -182,7 +182,7 @@ static const struct fb_option table[] = {
 	U64(slot_bytes, "slot-bytes", "SIZE", "0", 0, UINT64_C(1) << 30,
 	    "bytes of a slot, or of a zero-copy piece; 0: the engine chooses"),
 	FB_OPTION_U64_AUTO(struct fb_settings, channels, 0, "channels", "N", "0", 0, 1024,
-			   "parallel channels; 0, auto: the engine chooses"),
+			   "parallel channels, on GPUs thread blocks; 0, auto: the engine chooses"),
 	U64(threads, "threads", "N", "0", 0, 640,
 	    "threads of a GPU's block, or of NIXL's that post; 0: the engine chooses"),
 	U64(ll_line, "ll-line", "N", "16", 8, 16,

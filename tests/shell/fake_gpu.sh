@@ -262,10 +262,16 @@ expect "channels of four lanes" \
 	"$(channels pipeline --schedule interleaved --microbatches 4)" 33
 expect "channels of two lanes" "$(channels pipeline --schedule gpipe --microbatches 2)" 66
 expect "channels of two lanes beside traffic" \
-	"$(channels ddp --schedule overlap --bucket 256K --background 64K)" 33
+	"$(channels ddp --schedule overlap --bucket 256K --background 64K)" 66
 scripts/launch 2 "$bin/pipeline" "${fast[@]}" --engine cuda --tokens 8 --hidden 64 --layers 4 \
 	--bytes 1M --schedule gpipe --microbatches 2 --channels 132 >"$FB_TMP/out" 2>"$FB_TMP/err"
 expect "rows of too many channels for two lanes" "$(grep -c ',skipped,' "$FB_TMP/out")" 1
+# Each lane of a channel is a thread block, and --channels counts blocks, as NCCL's counts CTAs.
+runs 2 all_reduce --engine cuda --algorithm ring,bidirectional_ring --protocol simple \
+	--channels 5 --bytes 1M
+expect "blocks of algorithms of one and of two lanes" "$("$FB_BUILD/bin/query" \
+	--columns algorithm,channels --csv "$FB_TMP/out" | tail -n +2 | sort | tr '\n' ' ')" \
+	"bidirectional_ring,4 ring,5 "
 verdict fake_gpu_together
 
 exit $bad

@@ -136,7 +136,7 @@ static void cuda_describe(struct fb_request *request, struct fb_traits *traits)
 	const struct cuda_request *r = (const struct cuda_request *)request;
 	const struct fb_gpu *gpu = &r->engine->gpu;
 
-	traits->channels = r->fused ? (int)r->blocks : r->shape.nchannels;
+	traits->channels = (int)r->blocks;
 	fb_cuda_describe_links(r, traits->path, sizeof(traits->path));
 	snprintf(traits->flags, sizeof(traits->flags), "%s", gpu->shared ? "gpu-shared" : "");
 	fb_on_stream_describe(&r->on, gpu, traits);

@@ -74,7 +74,7 @@ bool fb_device_case(const struct fb_collective_state *state, struct fb_case *c)
 
 	if (fb_engines[fb_engine_index(c->engine)]->members)
 		return members_case(state, c);
-	/* "graph" is also theirs. */
+	/* These engines have "graph", too. */
 	if (!streams && is_of_members(c->launch))
 		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->device) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a model computes, as far as its time matters: the products of each layer, attention over
- * the cache, and in decoding a pass over what each request has cached. Real work on this rank's
- * processor (one thread) or GPU, with operands of random numbers.
+ * The computing of a model that takes time: the products of each layer, attention over the cache,
+ * and in decoding a pass over what each request has cached. Real work on this rank's processor (one
+ * thread) or GPU, with operands of random numbers.
  */
 #ifndef FB_KVTRANSFER_COMPUTE_H
 #define FB_KVTRANSFER_COMPUTE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the programs that move caches by movers have in common: the movers of a run, opened where
- * they were asked for, the memory that each works on, and which of them --engine auto means.
+ * Shared parts of the programs that move caches by movers: the movers of a run, opened where they
+ * were asked for, the memory that each works on, and which of them --engine auto means.
  */
 #ifndef FB_KVTRANSFER_MACHINE_H
 #define FB_KVTRANSFER_MACHINE_H

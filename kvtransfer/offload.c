@@ -47,7 +47,7 @@ static int open_program(struct fb_run *run, void **result)
 	note_file_system(machine->session, state->own->folder);
 	fb_kv_machine_add(machine, fb_mover_store.name, &fb_mover_store, false);
 	fb_object_store(state->own->objects, (unsigned)state->own->connections);
-	/* Who has not named a store is not told that there is none. */
+	/* If the user has named no store, no row says that there is none. */
 	if (state->own->objects || strcmp(machine->settings->engine, "all"))
 		fb_kv_machine_add(machine, fb_mover_object.name, &fb_mover_object, false);
 	fb_kv_machine_add(machine, fb_mover_nixl_file.name, &fb_mover_nixl_file, false);

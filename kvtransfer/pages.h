@@ -4,8 +4,8 @@
  * everything that is none of the request's.
  *
  * An element's value follows from the seed and its number in the request (fb_kv_index), so that
- * each place tells what it has to hold. Pages that are in no block table, and the rest of a block
- * that is filled in part, hold a byte that must stay.
+ * each place determines what it has to hold. Pages that are in no block table, and the rest of a
+ * block that is filled in part, hold a byte that must stay.
  */
 #ifndef FB_KVTRANSFER_PAGES_H
 #define FB_KVTRANSFER_PAGES_H

@@ -11,7 +11,7 @@
 
 #include "common/cuda/data_element.h"
 
-/* All that it takes to tell, of one side of a rank. */
+/* The place of a rank's side, with all that determines its runs. */
 struct fb_kv_locator {
 	const int32_t *inverse; /* [pool]: the block in a page, -1: none */
 	uint32_t pool, heads, block_tokens, head_dim; /* heads: of the rank */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who sends what to whom when a KV cache passes from prefill ranks to decode ranks: pairs of ranks,
- * each with a list of runs, which are the descriptors of its transfer.
+ * The transfers of a KV cache from prefill ranks to decode ranks: pairs of ranks, each with a list
+ * of runs, which are the descriptors of its transfer.
  *
  * Every decode rank gets each of its heads from one prefill rank. Where several hold it
  * (replicated heads), decode ranks that want the same head are dealt out among them evenly.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What moves carry instead of pages: the runs of a move gathered into one message, as they are
- * (packed), or each bf16 element quantised to fp8 (e4m3, round to nearest even, beyond 448 it is
- * 448, scale 1 as vLLM's usual one), which halves the bytes. The receiver puts them back into its
- * pages, quantised ones as bf16 again.
+ * Messages that moves carry instead of pages: the runs of a move gathered into one message, as they
+ * are (packed), or each bf16 element quantised to fp8 (e4m3, round to nearest even, beyond 448 it
+ * is 448, scale 1 as vLLM's usual one), which halves the bytes. The receiver puts them back into
+ * its pages, quantised ones as bf16 again.
  *
  * Between two ranks the gathering end reads pages and writes the message (`out`), the other end
  * reads the message and writes pages; both walk the same list of parts.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is different where messages pass between GPUs: their memory, how engines are launched,
- * and the columns that say what the device saw.
+ * The parts of the programs that differ for messages between GPUs: their memory, how engines are
+ * launched, and the columns that say what the device saw.
  *
  * Engines on GPUs take what is said for processors, which is also the default, to mean the
  * nearest thing there is, as the collectives do.

@@ -3,9 +3,9 @@
  * A job: which ranks send how many messages to which, and where these lie. It is what a case of
  * a point-to-point program comes down to, whatever carries it out.
  *
- * A flow is a sender and a receiver. In a call every flow carries `window` messages; message k
- * goes from region k % regions of the sender's to that of the receiver's buffer. Every flow has
- * buffers of its own, so that each byte that arrives can be told from all others.
+ * A flow is a sender and a receiver. In a call every flow carries `window` messages; message k goes
+ * from region k % regions of the sender's to that of the receiver's buffer. Every flow has buffers
+ * of its own, so that each byte that arrives differs from all others.
  */
 #ifndef FB_P2P_JOB_H
 #define FB_P2P_JOB_H
@@ -95,7 +95,7 @@ static inline int fb_job_passive(const struct fb_job *job, const struct fb_flow 
 
 /*
  * Whether the rank's times count. Idle ranks and, but on GPUs, the passive ends of puts and gets,
- * who only wait to be told, delay nothing. A ping-pong is over when who began it has the answer:
+ * who only wait for a notice, delay nothing. A ping-pong is over when who began it has the answer:
  * that the other end's send returns later still is one call in each batch, over a kernel's sockets
  * most of a message.
  */

@@ -242,7 +242,7 @@ static int ready(void *instance, int calls)
 
 /*
  * A rank of the load: windows of messages until the first rank says that its probes are through.
- * The sender hears it and tells its receiver before each window whether it comes.
+ * The sender gets it and says to its receiver before each window whether it comes.
  */
 static int run_load(struct instance *i, const struct fb_flow *flow)
 {

@@ -64,7 +64,7 @@ fb_read_arguments() {
 	done
 }
 
-# Makes the file that the program tells its beginning and its end. Where MPIRUN itself calls
+# Makes the file in which the program writes its beginning and its end. Where MPIRUN itself calls
 # scripts/launch, the outer one's is used.
 fb_open_closing() {
 	[ ! -w "${FABRICBENCH_CLOSING-}" ] || return
@@ -79,7 +79,7 @@ fb_closing_state() {
 }
 
 # fb_is_closed STATE: whether the launch has written its closing fact since the folder was in STATE,
-# or has told its end where it writes no files.
+# or has reported its end where it writes no files.
 fb_is_closed() {
 	if [ -z "$folder" ]; then
 		! grep -q '^began ' "$FABRICBENCH_CLOSING" 2>/dev/null ||

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh disable=SC2154 # end_cause is scripts/launch's
 #
-# How a launch ends: nothing of the job is left on this host, and a rank that is stopped does not
+# The end of a launch: nothing of the job is left on this host, and a rank that is stopped does not
 # keep it for ever. POSIX sh, sourced by scripts/launch.
 #
 # The job's processes are known by FABRICBENCH_LAUNCH in their environment, because a launcher that
@@ -40,8 +40,8 @@ state_of() {
 # end_launcher PID ID: SIGTERM to the launcher, which is a child, and SIGKILL to all of the job that
 # is there 15 s later.
 end_launcher() {
-	# A terminal and a batch system tell the whole group, and twice is once too often for
-	# mpirun; it is told here only if it has not heard of it.
+	# A terminal and a batch system send a signal to the whole group, and mpirun must not get it
+	# twice. So mpirun gets it here only if it has not got it yet.
 	[ "$end_cause" = stopped ] || sleep 1
 	kill -TERM "$1" 2>/dev/null
 	tries=150
@@ -93,7 +93,7 @@ rank_of() {
 	fi
 }
 
-# watch_stopped PID SECONDS SCRIPT: tells SCRIPT by SIGALRM when a process below the launcher PID
+# watch_stopped PID SECONDS SCRIPT: sends SIGALRM to SCRIPT when a process below the launcher PID
 # has been stopped for that long. Where another rank of the host runs, it has ended the job before
 # that; where none does, nobody else would.
 watch_stopped() {

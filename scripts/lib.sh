@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
 #
-# What the Makefile and all scripts must agree on: which MPI is meant, how its tools are called,
-# and how a program is started on N ranks of this host. POSIX sh, to be sourced; defines functions
-# and does nothing else.
+# Rules that the Makefile and all scripts share: which MPI is meant, how its tools are called, and
+# how a program is started on N ranks of this host. POSIX sh, to be sourced; defines functions and
+# does nothing else.
 
 # Whether a command can be found.
 fb_have() {
@@ -156,11 +156,11 @@ fb_exec_launcher() {
 }
 
 # fb_exit_code RC: prints the exit code that what a launcher ended with stands for, and says so on
-# stderr where it is another one. A study decides by this code, and launchers have no common rule:
-# a rank killed by SIGKILL ends Open MPI's job with 137 (128 + 9), MPICH's with 9 or, as it joins
-# the codes of all ranks bit by bit, with something like 13; told to end, Open MPI's mpirun says 1,
-# which would read as a regression. The programs themselves end with 0, 2, 3, 4, 5 or 6, tests also
-# with 77 (skipped); so everything else is a fault: 5. Test programs that fail with 1 are no
+# stderr where it is another one. A study decides by this code, and launchers have no common rule: a
+# rank killed by SIGKILL ends Open MPI's job with 137 (128 + 9), MPICH's with 9 or, as it joins the
+# codes of all ranks bit by bit, with something like 13; after a signal Open MPI's mpirun ends with
+# 1, which would read as a regression. The programs themselves end with 0, 2, 3, 4, 5 or 6, tests
+# also with 77 (skipped); so everything else is a fault: 5. Test programs that fail with 1 are no
 # exception, failed they are all the same.
 fb_exit_code() {
 	case $1 in

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What tests/netns/speed, tests/p2p/speed and tests/vm/speed share: where two processes run, turns,
-# statistics of a column of numbers, and the verdict. Sourced by them, and by tests/vm/boot.
+# Functions that tests/netns/speed, tests/p2p/speed and tests/vm/speed share: where two processes
+# run, turns, statistics of a column of numbers, and the verdict. Sourced by them, and by
+# tests/vm/boot.
 
 # The processors that may be used, a line each.
 speed_processors() {

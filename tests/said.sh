@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What shell tests of all kinds share: what a program said when it failed, and which parts of a
-# test run. To be sourced.
+# Functions that shell tests of all kinds share: the messages of a program that failed, and which
+# parts of a test run. To be sourced.
 
 # said FILE: lines that the program itself or a sanitizer wrote, and then the first others: mpirun
 # writes a dozen of its own after them, and a tail would show nothing else.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barrier, dissemination: in step k every rank tells the rank 2^k after it what it knows, so that
- * after ceil(log2 n) steps each has heard of all.
+ * Barrier, dissemination: in step k every rank notifies the rank 2^k after it, so that after
+ * ceil(log2 n) steps each has a chain of messages from all.
  *
  * Messages are empty. What a rank knows is a set of ranks, and combining sets twice does no harm,
  * which is why any n works. Each step has a token of its own: a peer may still read the last one.

@@ -4,8 +4,8 @@
  * has to wait gives way to the other lanes, and is looked at again. Nothing here blocks, so
  * start, test and wait are the same code.
  *
- * A step first finds all its ends ready, then moves the bytes, then posts: nobody is told before
- * everything that the telling covers is done.
+ * A step first finds all its ends ready, then moves the bytes, then posts: no peer is notified
+ * before everything that the telling covers is done.
  */
 #include <string.h>
 
@@ -219,7 +219,7 @@ size_t fb_host_step_bytes(const struct host_request *r, const struct host_channe
 
 	if (ch->bytes)
 		return ch->bytes[s->first_end];
-	/* Blocks of different size (all_to_all_v): an own chunk tells which one it is. */
+	/* Blocks of different size (all_to_all_v): the rank's own chunk says which one it is. */
 	for (int i = 0; r->geometry.counts && i < s->nsrc + s->ndst; i++, e++)
 		if (e->kind == FB_LOCAL || e->kind == FB_ARRIVE || e->kind == FB_EXPOSE) {
 			buffer = e->buffer;

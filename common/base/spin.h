@@ -4,9 +4,9 @@
  *
  * With a processor per rank, waiting spins: giving the processor away costs more than the wait.
  * Only after about 0.2 ms does it begin to yield, when something else must be running where the
- * peer should. With more ranks than processors the rank waited for may need this very processor,
- * so waiting gives it away after a few looks. Either way a wait looks up now and then, so that
- * whoever bounds it (the watchdog) is heard.
+ * peer should. With more ranks than processors the rank waited for may need this very processor, so
+ * waiting gives it away after a few looks. Either way a wait looks up now and then, so that the
+ * watchdog can end the wait.
  */
 #ifndef FB_COMMON_BASE_SPIN_H
 #define FB_COMMON_BASE_SPIN_H

@@ -9,7 +9,7 @@
 #include "common/cuda/cuda_nvml.h"
 #include "common/cuda/cuda_segment.h"
 
-/* What ranks tell each other: -1 of `local` and nothing else where there is no device. */
+/* What ranks exchange: where there is no device, `local` is -1 and the rest is unset. */
 struct card {
 	int present, device, devices, node, posix, fabric;
 	char bus_id[16], host[64];

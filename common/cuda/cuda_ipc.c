@@ -159,7 +159,7 @@ static int make(struct ipc_memory *m, const struct fb_gpu *gpu, const int *part_
 	return err;
 }
 
-/* Kept memory as good as new: all ranks have cleared theirs. Collective. */
+/* Kept memory is as good as new after all ranks have cleared their parts. Collective. */
 static int renew(struct ipc_memory *m, const struct fb_gpu *gpu, size_t bytes)
 {
 	int err = FB_CUDA(cudaMemset(m->parts[m->own], 0, bytes));

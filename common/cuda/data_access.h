@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What kernels that fill and check GPU memory share: elements of any size as bits, an element per
- * thread, and counting what is wrong. For .cu files only.
+ * Shared code of the kernels that fill and check GPU memory: elements of any size as bits, an
+ * element per thread, and counting what is wrong. For .cu files only.
  */
 #ifndef FB_COMMON_CUDA_DATA_ACCESS_H
 #define FB_COMMON_CUDA_DATA_ACCESS_H

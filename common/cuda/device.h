@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What device code is made of, on GPUs: threads, barriers, and the memory accesses whose width
- * and order protocols depend on. tests/cuda/emulator.h is the same for processors, so that the
- * logic of all protocols is tested without a GPU; device code uses nothing that is not here.
+ * The primitives of device code on GPUs: threads, barriers, and the memory accesses whose width and
+ * order protocols depend on. tests/cuda/emulator.h is the same for processors, so that the logic of
+ * all protocols is tested without a GPU; device code uses nothing that is not here.
  *
  * Accesses that other GPUs see are volatile, which is what the PTX memory model calls relaxed at
  * system scope; an aligned one of up to 8 bytes happens at once, and those of 16 bytes at once

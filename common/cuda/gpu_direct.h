@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What GPUDirect RDMA wants of the driver: GPU memory as a dma-buf that devices of others can map,
- * and the order of what they write into it. All calls are local, on the current device, and print
- * nothing but where they say so. **Not run on hardware** with a network's device.
+ * Calls to the driver that GPUDirect RDMA needs: GPU memory as a dma-buf that devices of others can
+ * map, and the order of what they write into it. All calls are local, on the current device, and
+ * print nothing but where they say so. **Not run on hardware** with a network's device.
  */
 #ifndef FB_COMMON_CUDA_GPU_DIRECT_H
 #define FB_COMMON_CUDA_GPU_DIRECT_H

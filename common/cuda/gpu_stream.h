@@ -21,9 +21,9 @@ struct fb_gpu_stream; /* opaque */
 int fb_gpu_enter(int device);
 
 /*
- * Local. `graph`: calls are replayed from a graph. Long waits tell the watchdog of
- * `session` that this rank lives; NULL in tests. 0, FB_ENOMEM or FB_ESYS (printed). The device of
- * `gpu` stays current in this thread.
+ * Local. `graph`: calls are replayed from a graph. Long waits report to the watchdog `session` that
+ * this rank lives; NULL in tests. 0, FB_ENOMEM or FB_ESYS (printed). The device of `gpu` stays
+ * current in this thread.
  */
 int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
 		       fb_gpu_enqueue_fn enqueue, void *arg, const struct fb_session *session);

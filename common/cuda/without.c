@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What takes the place of all functions that need CUDA in a build without it: two functions under
- * all these names. Nobody has a GPU there (fb_gpu_view_open), so nobody gets to the others with
- * anything to work on: these are for the linker, which says so where one is missing here.
+ * Stubs for the linker in a build without CUDA: two functions stand under the names of all that
+ * need it. fb_gpu_view_open() fails there, so no program calls the others with work to do. If a
+ * name is missing here, the linker says so.
  *
- * Headers are not included: what is aliased takes any arguments, and looks at none.
+ * Headers are not included, because the two functions take any arguments and read none.
  */
 #include "common/base/error.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libcurl, found at run time, as far as objects need it. Its header is not needed: numbers of
- * options never change, and a version is told by its text.
+ * options never change, and a version is known by its text.
  */
 #ifndef FB_COMMON_LIBRARY_CURL_H
 #define FB_COMMON_LIBRARY_CURL_H

@@ -4,8 +4,8 @@
  * GPU's BAR1 window, so that the processor stores to and loads from it itself.
  *
  * The library is found at run time. Its interface is declared here by hand, as far as it is used:
- * that of version 2 (gdrapi.h of the project GDRCopy). It is only told of whole pages of the GPU,
- * so that what it maps begins where it was asked to.
+ * that of version 2 (gdrapi.h of the project GDRCopy). It only maps whole pages of the GPU, so that
+ * what it maps begins where it was asked to.
  */
 #ifndef FB_COMMON_LIBRARY_GDRCOPY_H
 #define FB_COMMON_LIBRARY_GDRCOPY_H

@@ -93,7 +93,7 @@ int fb_ucx_open(struct fb_ucx *ucx, const char *file, char *reason, size_t n)
 
 	snprintf(folder, sizeof(folder), "%s/lib", home ? home : "");
 	*ucx = found;
-	/* UCX opens its log when it is loaded: stdout, among the rows, unless it is told. */
+	/* UCX opens its log when it is loaded: stdout, among the rows, unless a file is set. */
 	setenv(log_variable, log ? log : "stderr", 1);
 	found.handle = fb_library_open(file, folders, 1, reason, n);
 	if (!log)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an endpoint of UCX is made of. Since 1.15 UCX tells transports and devices; before, they
+ * What an endpoint of UCX is made of. Since 1.15 UCX reports transports and devices; before, they
  * are in the text that ucp_ep_print_info() writes, a line for each lane:
  *
  *	#                 lane[0]:  2:posix/memory.0 md[2]      -> md[2]/posix/sysdev[255] ...
@@ -107,7 +107,7 @@ void fb_ucx_path_from_tables(const char *text, const char *operation, char *path
 	}
 }
 
-/* False: this version does not tell. */
+/* False: this version does not report it. */
 static bool ask(const struct fb_ucx *ucx, void *ep, char *path, size_t n)
 {
 	struct fb_ucx_transport transports[TRANSPORTS] = {{NULL, NULL}};

@@ -45,9 +45,9 @@ int fb_barrier_open(struct fb_barrier *barrier, const struct fb_group *world, bo
 }
 
 /*
- * MPI libraries may leave work of a completed call for the next one (that a message was fetched
- * has yet to be told to its sender, say). A rank that waits here makes no next one, while those
- * it waits for may wait for that; so it looks in now and then, about every 20 us.
+ * MPI libraries may leave work of a completed call for the next one (that a message was fetched has
+ * yet to be reported to its sender, for example). A rank that waits here makes no next one, while
+ * those it waits for may wait for that; so it looks in now and then, about every 20 us.
  */
 static void let_mpi_work(void)
 {

@@ -40,7 +40,7 @@ static _Noreturn void give_up(const struct fb_start *start)
 
 static _Noreturn void told_to_end(int signal)
 {
-	/* Launchers tell all ranks; one line is enough. */
+	/* Launchers send the signal to all ranks; one line is enough. */
 	if (fb_launcher_rank() <= 0)
 		fb_error(FB_EPEER, "told to end by %s while the job started",
 			 signal == SIGINT ? "SIGINT" : "SIGTERM");

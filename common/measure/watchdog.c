@@ -119,10 +119,10 @@ static void told_to_end(struct fb_watchdog *w, int signal)
 {
 	char reason[FB_REPORT_CHARS];
 
-	/* When one rank has ended with an error, launchers tell the rest; it is on its way. */
+	/* When one rank has ended with an error, launchers send a signal to the rest. */
 	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
 		return;
-	/* Launchers also tell the rest when one has died, which is then why, and a fault. */
+	/* They also send one when a rank has died, which is then the cause, and a fault. */
 	look_after(w, w->nlocal);
 	snprintf(reason, sizeof(reason), "rank %d on %s was told to end by %s", w->rank,
 		 w->world->host, signal == SIGINT ? "SIGINT" : "SIGTERM");

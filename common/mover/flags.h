@@ -35,7 +35,7 @@ static inline _Atomic uint64_t *fb_flag(const struct fb_segment *flags, int read
 	return (_Atomic uint64_t *)(void *)(fb_segment_part(flags, reader) + at * FB_FLAG_LINE);
 }
 
-/* Tells the peer, behind all that this thread has stored and loaded before. */
+/* Notifies the peer, after all earlier loads and stores of this thread. */
 static inline void fb_flag_give(const struct fb_segment *flags, struct fb_mover *mover, int peer,
 				int notice)
 {

@@ -145,7 +145,7 @@ enum { FIRST_LOOK_UP = 32 };
 
 /*
  * As fb_mover_again(), which looks up where this says *idle. Once a wait yields, a look may take a
- * time slice, and the watchdog would end the job before it had heard what this rank waits for.
+ * time slice, and the watchdog would end the job before it knew what this rank waits for.
  */
 static int again(struct fb_mover *mover, struct fb_spin *spin, bool *idle)
 {

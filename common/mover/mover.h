@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Movers carry transfers out. A transfer is data: which pieces of a local region belong to which
- * pieces of a region of another rank, in which direction, and what the other rank is told behind
- * them. Programs build transfers; a mover is how bytes really move: shared memory, sockets, verbs,
- * a library, a GPU's copy engine or its kernels. docs/movers.md tells how to add one.
+ * pieces of a region of another rank, in which direction, and which notice the other rank gets
+ * behind them. Programs build transfers; a mover is how bytes really move: shared memory, sockets,
+ * verbs, a library, a GPU's copy engine or its kernels. docs/movers.md says how to add one.
  *
  * The order of calls: open, add (regions), connect (peers), prepare (moves), then any number of
  * times post and test, or enqueue; release, remove, close.
@@ -84,7 +84,7 @@ struct fb_transfer {
 struct fb_mover {
 	const struct fb_mover_ops *ops;
 	enum fb_rdma_wait wait; /* how fb_mover_again() waits; of movers with ops->rest */
-	bool said;              /* the watchdog has been told of a wait that goes on */
+	bool said;              /* the watchdog knows of a wait that goes on */
 	const struct fb_session *session;
 	const struct fb_group *group;
 	uint64_t (*counts)[FB_NOTICES + 1]; /* [nranks]: notices given to each, of all moves */

@@ -6,11 +6,11 @@
  * request with a descriptor for each piece, made when the move is prepared and posted again and
  * again.
  *
- * Order. NIXL tells the peer when a request is complete there, but requests complete in any order.
- * A message has a number of its sender's posting, and the peer counts a notice only when all before
- * it have come, so k notices stand for the first k transfers.
+ * Order. NIXL notifies the peer when a request is complete there, but requests complete in any
+ * order. A message has a number of its sender's posting, and the peer counts a notice only when all
+ * before it have come, so k notices stand for the first k transfers.
  *
- * What the plugin really used is not told by it. The process's own TCP sockets are counted
+ * NIXL does not report what the plugin really used. The process's own TCP sockets are counted
  * (TCP_INFO): where they have carried half of the payload or more, the row is flagged nixl-on-tcp.
  * UCX's version and transports below the plugin are found by nixl_ucx.c.
  */
@@ -143,7 +143,7 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 		status = m->api.create_backend(m->agent, m->plugin, params, &m->backend);
 	}
 	fb_nixl_ucx_begun(m);
-	/* Plugins of files and objects have nothing to tell other agents. */
+	/* Plugins of files and objects send nothing to other agents. */
 	if (!status && !m->files) {
 		call = "get_local_md";
 		status = m->api.get_local_md(m->agent, &metadata, &bytes);
@@ -199,7 +199,7 @@ int fb_nixl_open(struct fb_mover **mover, const struct fb_mover_ops *ops, const 
 	m->memory = ops->device ? FB_NIXL_VRAM : FB_NIXL_DRAM;
 	m->plugin = other && *other ? other : plugin;
 	m->files = !strcmp(ops->transport, "file");
-	/* The variable that NIXL has for it; what it sums up for itself, requests tell too. */
+	/* The variable that NIXL has for it; requests report what it sums up. */
 	m->telemetry = telemetry && (!strcmp(telemetry, "1") || !strncmp(telemetry, "y", 1));
 	m->counter = calloc((size_t)g->nranks, sizeof(*m->counter));
 	m->device = calloc((size_t)g->nranks, sizeof(*m->device));

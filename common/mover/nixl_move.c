@@ -177,7 +177,7 @@ static int request_failed(struct fb_nixl_mover *m, const struct fb_transfer *t, 
 			(unsigned long long)fb_transfer_bytes(t), with, m->plugin);
 }
 
-/* NIXL completes requests, and tells their peers, when it is asked for them. */
+/* NIXL completes requests, and notifies their peers, only when it is asked for their state. */
 static int progress(struct fb_nixl_mover *m)
 {
 	struct fb_nixl_move **at = &m->first;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What UCX really uses below NIXL, whose interface does not tell: the version is asked of the UCX
- * that NIXL's plugin has loaded. The transports are in the tables of protocols that UCX writes to
- * its log when an endpoint first needs them. So UCX logs to memory of this process, from which
- * everything else goes on to stderr. Where the user has set one of the variables, nothing is set.
+ * The version and the transports of UCX below NIXL, whose interface gives neither: the version is
+ * asked of the UCX that NIXL's plugin has loaded. The transports are in the tables of protocols
+ * that UCX writes to its log when an endpoint first needs them. So UCX logs to memory of this
+ * process, and other lines go on to stderr. Variables that the user has set stay as they are.
  *
  * UCX opens its log once, when it is loaded. If the plugin uses a UCX that was there before, such
  * as that of mover ucx or of the MPI library, its log is another one, which has messages of all who

@@ -35,7 +35,7 @@ struct fb_rdma_part {
 	uint64_t last[FB_RDMA_RAILS];  /* numbers of its last requests */
 	uint64_t dealt[FB_RDMA_RAILS]; /* bytes that a rail carries */
 	unsigned rails; /* bits 1 << rail: that may carry its bytes */
-	unsigned tells; /* bits 1 << rail: that have no notice yet */
+	unsigned tells; /* bits 1 << rail: rails that still have to carry the notice */
 };
 
 struct fb_rdma_move {

@@ -6,7 +6,7 @@
  *
  * What the device has written is in order for the processor that sees the notice, but a GPU may
  * keep it from its kernels. Where the GPU does not order such writes by itself, they are flushed
- * before a notice, or a GET that is done, is told of. Not run on hardware with a network's device.
+ * before a notice or a completed GET is reported. Not run on hardware with a network's device.
  */
 #include "common/mover/rdma.h"
 

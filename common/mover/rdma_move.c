@@ -16,16 +16,16 @@ static void next_chunk(struct fb_rdma_part *p)
 	p->bytes = fb_walk_next(&p->walk, p->most, &p->local, &p->remote);
 }
 
-/* Immediate data that tell the peer of the transfer. */
+/* Immediate data that notify the peer of the transfer. */
 static uint32_t imm_of(const struct fb_rdma_mover *m, const struct fb_transfer *t)
 {
 	return (uint32_t)(m->mover.group->rank * FB_RDMA_IMM_RANK + t->notice);
 }
 
 /*
- * One request of the part's next chunks by a rail; the last one of a PUT tells the peer. Without a
- * notice nobody knows which request is the last of each of several rails, so each request asks for
- * a completion.
+ * One request of the part's next chunks by a rail; the last one of a PUT notifies the peer. Without
+ * a notice nobody knows which request is the last of each of several rails, so each request asks
+ * for a completion.
  */
 static int add_request(struct fb_rdma_mover *m, const struct fb_transfer *t, struct fb_rdma_part *p,
 		       enum fb_rdma_form form, int rail)

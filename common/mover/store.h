@@ -103,7 +103,7 @@ struct io_uring_cqe;
 
 struct fb_ring {
 	int fd; /* -1: closed */
-	unsigned depth, busy, waiting; /* busy: not reaped; waiting: not yet told to the kernel */
+	unsigned depth, busy, waiting; /* busy: not reaped; waiting: not submitted */
 	unsigned *sq_tail, *sq_array, *cq_head, *cq_tail, sq_mask, cq_mask;
 	struct io_uring_sqe *sqe;
 	struct io_uring_cqe *cqe;
@@ -118,7 +118,7 @@ void fb_ring_close(struct fb_ring *ring);
 /* Adds a request; there is room (busy < depth). `tag` comes back with its result. */
 void fb_ring_add(struct fb_ring *ring, int fd, bool writes, const struct iovec *iov, unsigned parts,
 		 uint64_t at, void *tag);
-/* Tells the kernel of what was added. 0 or an errno. */
+/* Submits what was added to the kernel. 0 or an errno. */
 int fb_ring_submit(struct fb_ring *ring);
 /* The next result: bytes or a negative errno. False: there is none yet. */
 bool fb_ring_reap(struct fb_ring *ring, void **tag, long *result);

@@ -20,7 +20,7 @@
 
 enum { SQ, CQ, ENTRIES, MAPS };
 
-/* The unsigned at an offset that the kernel has told. */
+/* The unsigned at an offset that the kernel has returned. */
 static unsigned *word(void *base, unsigned offset)
 {
 	return (unsigned *)(void *)((char *)base + offset);

@@ -39,7 +39,7 @@ static fb_ucx_status count_notice(void *arg, const void *bytes, size_t n, void *
 	return FB_UCX_OK;
 }
 
-/* Between hosts. UCX ends the process where nobody wants to be told. */
+/* Between hosts. UCX ends the process if no error handler is set. */
 static void note_failure(void *arg, void *ep, fb_ucx_status status)
 {
 	struct fb_ucx_mover *m = arg;
@@ -165,7 +165,7 @@ static int ucx_connect(struct fb_mover *mover, const int *peers, int n)
 	int i = 0;
 
 	for (; i < n && !status; i++) {
-		/* On one host UCX would take sockets, as other transports do not tell of errors. */
+		/* On one host UCX would take sockets: its other transports report no errors. */
 		bool away = mover->group->node_of[peers[i]] != mover->group->node;
 		const struct fb_ucx_ep_params params = {
 			.mask = FB_UCX_EP_ADDRESS |

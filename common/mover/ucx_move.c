@@ -83,7 +83,7 @@ static int post_transfer(struct fb_ucx_mover *m, const struct fb_transfer *t,
 
 		if (status)
 			return fb_ucx_error(&m->ucx, status, "put or get", t->peer);
-		/* UCX keeps what is under way; the flush tells when it is complete. */
+		/* UCX keeps what is under way; the flush is done when all of it is complete. */
 		if (pending)
 			m->ucx.request_free(pending);
 	}

@@ -247,7 +247,7 @@ int fb_wire_test(struct fb_move *move, bool *done)
 	struct fb_wire *wire = (struct fb_wire *)move->mover;
 	int err = FB_OK;
 
-	/* Who is told that it is done may stop calling: then all of it has to have left. */
+	/* A caller that sees `done` may stop calling, so by then all data must have left. */
 	*done = !m->open && !m->missing && (!wire->idle || wire->idle(wire->transport));
 	if (!*done) {
 		err = progress(wire);

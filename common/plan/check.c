@@ -49,7 +49,7 @@ static int end_run(struct fb_model *m, int rank)
 	return err;
 }
 
-/* Runs t as far as it goes; *moved tells whether it went at all. */
+/* Runs t as far as it goes; *moved says whether it went at all. */
 static int run_thread(struct fb_model *m, struct fb_thread *t, bool *moved)
 {
 	uint32_t nsteps = m->plans[t->rank]->lanes[t->lane].nsteps;

@@ -98,7 +98,7 @@ static int by_name(const void *a, const void *b, void *arg)
 	return order ? order : *x < *y ? -1 : *x > *y;
 }
 
-/* Fills host, size and nhosts, and tells every entry its host. */
+/* Fills host, size and nhosts, and sets the host of every entry. */
 static int find_hosts(struct table *t)
 {
 	size_t *sorted = malloc(t->nranks * sizeof(sorted[0]));

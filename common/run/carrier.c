@@ -78,12 +78,12 @@ static bool expect_network(const char *way, size_t n, char names[FB_CARRIER_CHAR
 	dma = strstr(name, "_dma:");
 	if (dma)
 		memmove(dma, dma + strlen(direct), strlen(dma + strlen(direct)) + 1);
-	/* A number where NCCL has not told the name, and two ports that it uses as one. */
+	/* A number where NCCL's log has no name, and two ports that it uses as one. */
 	return *name && strspn(name, "0123456789") < strlen(name) && !strpbrk(name, "+") &&
 	       fb_carrier_merge(names, name);
 }
 
-/* "... via P2P/CUMEM/read, NET/IB/mlx5_0:1/GDRDMA, network IB", as NCCL's log has told. */
+/* "... via P2P/CUMEM/read, NET/IB/mlx5_0:1/GDRDMA, network IB", as NCCL's log has it. */
 static bool expect_nccl(const char *carrier, char names[FB_CARRIER_CHARS])
 {
 	const char *way = strstr(carrier, " via ");

@@ -15,7 +15,7 @@
 void fb_carrier_add(char *text, size_t n, const char *more);
 
 /*
- * The interfaces and ports that a carrier is told, or has chosen, to work by, as
+ * The interfaces and ports that a carrier uses, by a setting or by its own choice, as
  * fb_audit_stray() wants them: "eth0", "mlx5_0:1 mlx5_1:1"; none for shared memory. NCCL's path
  * names them where its log did. False where a carrier says nothing of it, because a library
  * chooses.

@@ -297,7 +297,7 @@ static int check_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 	worst = fb_group_agree(&run->world, parsed);
 	if (!worst)
 		return fb_run_check_options(run);
-	/* Only now one rank can be told to speak; it finds the same error again. */
+	/* Only now can one rank be chosen to print; it finds the same error again. */
 	rank = fb_run_first_rank(run, parsed != FB_OK);
 	if (rank == run->world.rank)
 		parse(run, argc, argv, stderr);

@@ -34,8 +34,8 @@ void fb_screen_free(struct fb_screen *screen);
 
 /*
  * Whether what this process writes to stdout is read on a terminal. Launchers give their ranks a
- * pipe or a terminal of their own, whatever theirs is, so that of the launcher counts, if there is
- * one among the process's ancestors on this host.
+ * pipe or a terminal of their own, so the launcher's standard output counts, if there is one among
+ * the process's ancestors on this host.
  */
 bool fb_screen_is_terminal(void);
 

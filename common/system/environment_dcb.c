@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flow control by priority, as rtnetlink tells it; see environment_dcb.h. */
+/* Flow control by priority, as rtnetlink reports it; see environment_dcb.h. */
 #include "common/system/environment_dcb.h"
 
 #include <linux/dcbnl.h>

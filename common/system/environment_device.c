@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts about network adapters and the GPU driver, as the kernel tells them; see environment.h. */
+/* Facts of the kernel about network adapters and the GPU driver; see environment.h. */
 #include "common/system/environment_file.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
 
 enum { LOOKED_AT = 64 };
 
-/* What the kernel is told: one more than the bits of the mask. */
+/* The argument of the system call is one more than the bits of the mask. */
 static const unsigned long mask_bits = FB_NUMA_NODES + 1;
 
 /* Sets bits as "0-3,8" says. */

@@ -4,8 +4,8 @@
  * device, without its processor.
  *
  * Each end of a link has a piece of registered memory: cells that only the other end writes, and
- * slots. Both ends tell each other where theirs are when the link is made; from then on nothing is
- * negotiated.
+ * slots. Both ends exchange the addresses of their slots when the link is made; from then on
+ * nothing is negotiated.
  *
  * simple  The sender fills a slot of its own, WRITEs it into the same slot of the receiver, and
  *         WRITEs the number of messages so far into the receiver's `available` behind it. Both

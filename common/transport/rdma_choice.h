@@ -80,10 +80,10 @@ const char *fb_rdma_gid_text(const uint8_t raw[16], char text[FB_RDMA_GID_TEXT])
 bool fb_rdma_gid_empty(const uint8_t raw[16]);
 
 /*
- * What a port carries, in Mbit/s of data, by the codes that devices tell: of the width (1, 2, 4,
- * 8, 16: lanes 1, 4, 8, 12, 2) and of the speed of a lane (1 SDR to 256 XDR, a bit each). 0 for a
- * code that is not known. Source: InfiniBand Architecture Specification, PortInfo; a lane's data
- * are 8/10 of its bits up to QDR, 64/66 from FDR10 on.
+ * What a port carries, in Mbit/s of data, by the codes that devices give: of the width (1, 2, 4, 8,
+ * 16: lanes 1, 4, 8, 12, 2) and of the speed of a lane (1 SDR to 256 XDR, a bit each). 0 for a code
+ * that is not known. Source: InfiniBand Architecture Specification, PortInfo; a lane's data are
+ * 8/10 of its bits up to QDR, 64/66 from FDR10 on.
  */
 long fb_rdma_port_rate(unsigned width, unsigned speed);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connecting queue pairs through the connection manager (--rdma-connect cm) instead of by
- * addresses told through MPI: by IP addresses, over the fabric itself, as storage and most
- * services do it. librdmacm is opened at run time.
+ * Connecting queue pairs through the connection manager (--rdma-connect cm) instead of by addresses
+ * exchanged through MPI: by IP addresses, over the fabric itself, as storage and most services do
+ * it. librdmacm is opened at run time.
  *
  * Only the handshake is the manager's. Queue pairs are made as always and go through their states
  * with what it says of the path (addresses, numbers of packets), and with this project's timeouts,
  * so that rows of both ways differ in nothing else. Every rank listens on each of its rails; where
- * is told through MPI. Of two ranks the lower one calls.
+ * is exchanged through MPI. The lower one of two ranks calls.
  */
 #ifndef FB_COMMON_TRANSPORT_RDMA_CM_H
 #define FB_COMMON_TRANSPORT_RDMA_CM_H

@@ -148,7 +148,7 @@ static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 								      : (uint32_t)s->inline_bytes;
 	if (queue->max_inline < sizeof(uint64_t))
 		return fb_error(FB_ESYS, "rdma: %s carries no 8 bytes inline", rail->name);
-	/* Half of the queue at the latest, so that it never fills with requests nobody hears of. */
+	/* Half of the queue at the latest, so that unsignalled requests never fill it. */
 	queue->signal = (uint32_t)s->signal < queue->depth / 2 ? (uint32_t)s->signal
 							       : queue->depth / 2;
 	queue->batch = (uint32_t)s->batch;

@@ -183,7 +183,7 @@ bool fb_rdma_rail_open(const struct fb_verbs *verbs, struct ibv_device *device, 
 	return false;
 }
 
-/* Every port has the default partition; a library that tells no keys has that one. */
+/* Every port has the default partition; a library that reports no keys has that one. */
 static void take_pkeys(struct fb_rdma_rail *rail)
 {
 	uint16_t key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a failed work request means and where to look.
+ * The meaning of a failed work request, and where to look for its cause.
  *
  * A device reports a number of two digits; the reason is nearly always outside of the program:
  * a cable, a wrong address, a peer that is gone. So each number has a sentence and a check list.

@@ -12,7 +12,7 @@
 #include "common/base/error.h"
 
 enum {
-	NAP_MS = 50,     /* of one call, so that whoever bounds the wait is heard */
+	NAP_MS = 50,     /* of one call, so that the watchdog can end the wait */
 	GRACE_MS = 5000, /* from a completion to its event, at most */
 };
 

@@ -141,7 +141,7 @@ extern const struct fb_direct_ops fb_rdma_direct;
 
 /*
  * WRITEs memory within the group's arena to the peer, in pieces the device takes, and rings; the
- * caller made sure of room for fb_rdma_requests(). `notify`: tell the peer on this rail.
+ * caller made sure of room for fb_rdma_requests(). `notify`: notify the peer on this rail.
  */
 void fb_rdma_send(struct fb_rdma_port *p, int rail, const char *local, uint64_t remote,
 		  size_t bytes, bool notify, bool signal);
@@ -158,7 +158,7 @@ bool fb_rdma_slot_free(struct fb_rdma_port *p, size_t bytes);
 /* Sender: the message of `bytes` in the slot is on its way; goes on to the next. */
 void fb_rdma_slot_sent(struct fb_rdma_port *p, size_t bytes);
 
-/* Receiver: the slot was read; the sender is told when it is worth a message. */
+/* Receiver: the slot was read; the sender gets a message once it is worth one. */
 void fb_rdma_slot_read(struct fb_rdma_port *p);
 
 /* The peer's cells have to be written: now if there is room, else by progress(). */

@@ -55,7 +55,7 @@ int fb_rdma_rail_ip(const struct fb_rdma_rail *rail, union fb_rdma_ip *ip)
 	memset(ip, 0, sizeof(*ip));
 	if (!rail->ethernet)
 		return interface_ip(rail, ip);
-	/* The address as text tells what it is. */
+	/* The text of the address says which kind it is. */
 	if (!strchr(fb_rdma_gid_text(rail->gid, text), ':')) {
 		ip->v4.sin_family = AF_INET;
 		memcpy(&ip->v4.sin_addr, rail->gid + 12, sizeof(ip->v4.sin_addr));

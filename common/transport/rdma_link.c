@@ -19,7 +19,7 @@
 
 enum { HUGE_PAGE = 2 << 20, DISCONNECT_S = 10 };
 
-/* What the two ends of a link tell each other. Plain bytes. */
+/* What the two ends of a link exchange. Plain bytes. */
 struct offer {
 	uint32_t id, sends, slots, index;
 	uint64_t slot_bytes, cells, ring;

@@ -2,9 +2,9 @@
 /*
  * Registered memory, and the cache that keeps registrations.
  *
- * Registering pins pages and tells the device where they are: far too slow to be done for every
- * operation, so what was registered stays so until its owner gives the memory back. The cache is
- * an array sorted by address of regions that do not overlap; what it costs is counted, because a
+ * Registering pins pages and gives the device their addresses: far too slow to be done for every
+ * operation, so what was registered stays so until its owner gives the memory back. The cache is an
+ * array sorted by address of regions that do not overlap; what it costs is counted, because a
  * benchmark that hides it would flatter zero-copy protocols.
  *
  * Device memory is registered by its dma-buf where kernel and library can do that, else by its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Queue pairs to peers: made when the first link to a peer is, and kept until the end, because
- * links come and go with every case that is measured. Addresses are told through MPI, or the
+ * links come and go with every case that is measured. Addresses are exchanged through MPI, or the
  * connection manager finds them.
  */
 #include "common/transport/rdma_internal.h"

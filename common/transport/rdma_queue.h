@@ -4,9 +4,10 @@
  * is complete.
  *
  * Work requests are numbered. Only some ask for a completion; since a queue pair completes in
- * order, one completion tells of all requests before it. So "is request 17 done" is one comparison,
- * and neither the send queue nor the completion queue can overflow, because whoever posts asks
- * for room first. Requests are collected and handed to the device as one list, with one doorbell.
+ * order, one completion stands for all requests before it. So "is request 17 done" is one
+ * comparison, and neither the send queue nor the completion queue can overflow, because whoever
+ * posts asks for room first. Requests are collected and handed to the device as one list, with one
+ * doorbell.
  *
  * All calls are local. A queue is for one thread.
  */

@@ -3,10 +3,10 @@
  * Ports that are down while somebody waits.
  *
  * A queue pair with something under way fails once all retries are used up. One with nothing under
- * way does not, since a device tells of ports by events only; and soft-RoCE has been seen not to
- * retry at all after its link went down. So whoever waits for long asks for the port's state, and
- * gives up when it has been down for longer than all retries of a packet may take. Links that come
- * back earlier are the queue pairs' affair.
+ * way does not, since a device reports the state of ports by events only; and soft-RoCE has been
+ * seen not to retry at all after its link went down. So whoever waits for long asks for the port's
+ * state, and gives up when it has been down for longer than all retries of a packet may take. Links
+ * that come back earlier are the queue pairs' affair.
  */
 #ifndef FB_COMMON_TRANSPORT_RDMA_WATCH_H
 #define FB_COMMON_TRANSPORT_RDMA_WATCH_H
@@ -17,7 +17,7 @@
 
 struct fb_rdma_watch {
 	double patience_s; /* how long a port may be down */
-	double asked_s;    /* when its state was asked for last, or the wait was first heard of */
+	double asked_s;    /* when its state was asked for last, or the wait was first reported */
 	double down_s;     /* since when it has been down */
 	bool waits;        /* nothing has been completed since asked_s was set first */
 	bool down;

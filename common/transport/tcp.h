@@ -23,7 +23,7 @@
  * message is seen when it is the next one of its link and all of its parts are there.
  *
  * With --tcp-zerocopy the kernel reads large messages where they lie, maybe long after send() has
- * returned, so their memory stays theirs until it has reported each of these sends complete
+ * returned, so the transport owns their memory until it has reported each of these sends complete
  * (tcp_zerocopy.c). Till then the message counts as unsent: its buffer is not acquired again, and
  * neither settled() nor fb_tcp_idle() lets the owner of a posted message go on and change it.
  *
@@ -69,7 +69,7 @@ enum {
 	FB_TCP_MOST_SLOTS = 1 << 15, /* of a link: `turn` tells twice as many messages apart */
 };
 
-/* Bytes of the longest message that a frame can tell of. */
+/* Bytes of the longest message that a frame can announce. */
 #define FB_TCP_LONGEST ((UINT64_C(1) << 56) - 1)
 
 enum fb_tcp_kind {
@@ -161,7 +161,7 @@ struct fb_tcp_socket {
 	bool working; /* in tcp->work */
 	bool asked;   /* somebody waits for what the peer sends */
 	bool due;     /* credits should go even without data */
-	bool armed;   /* epoll tells when it can be written to */
+	bool armed;   /* epoll reports when it can be written to */
 	uint64_t round; /* fb_tcp.round when something was last committed */
 	uint32_t in_row; /* and how many times since that call of progress() */
 	bool burst;   /* the time before it was more than once */
@@ -303,8 +303,8 @@ int fb_tcp_link_new(struct fb_tcp *tcp, const struct fb_link_request *request,
 void fb_tcp_link_free(struct fb_tcp *tcp, struct fb_tcp_link *link);
 
 /*
- * Collective: tells all peers which links are wanted and learns their indices. 0, FB_ENOMEM, or
- * FB_EPLAN where the two ends do not ask for the same (printed); not the same on all ranks.
+ * Collective: sends all peers the wanted links and learns their indices. 0, FB_ENOMEM, or FB_EPLAN
+ * where the two ends do not ask for the same (printed); not the same on all ranks.
  */
 int fb_tcp_link_match(struct fb_tcp *tcp, struct fb_tcp_link **links, int n);
 
@@ -370,7 +370,7 @@ void fb_tcp_ask(struct fb_tcp_socket *socket);
  */
 int fb_tcp_watch(struct fb_tcp *tcp, struct fb_tcp_socket **added, int n);
 
-/* Has epoll tell (or no longer tell) when the socket can be written to; nothing without epoll. */
+/* Sets whether epoll reports when the socket can be written to; nothing without epoll. */
 void fb_tcp_arm(struct fb_tcp_socket *socket, bool armed);
 
 int fb_tcp_progress(struct fb_transport *transport);

@@ -2,9 +2,9 @@
 /*
  * Which address of a peer to connect to.
  *
- * A host may have many addresses, some of which lead nowhere (bridges of containers carry the
- * same address on every host), so every rank tells all others all it has, and whoever connects
- * tries the likely ones in order of preference instead of trusting a name service.
+ * A host may have many addresses, some of which lead nowhere (bridges of containers carry the same
+ * address on every host), so every rank sends all its addresses to all others, and the rank that
+ * connects tries the likely ones in order of preference instead of trusting a name service.
  */
 #ifndef FB_COMMON_TRANSPORT_TCP_ADDRESS_H
 #define FB_COMMON_TRANSPORT_TCP_ADDRESS_H
@@ -31,7 +31,7 @@ struct fb_tcp_address {
 	uint16_t prefix;       /* bits of the subnet */
 };
 
-/* What a rank tells all others about itself. Plain bytes, the same on every rank. */
+/* What a rank sends to all others about itself. Plain bytes, the same on every rank. */
 struct fb_tcp_identity {
 	char host[64];
 	char boot[40];         /* boot id of the kernel */

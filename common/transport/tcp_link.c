@@ -22,7 +22,7 @@ static const struct fb_port_ops port_ops = {
 	.settled = settled,
 };
 
-/* What one end tells the other about a link. No padding: sent as bytes. */
+/* What one end sends to the other about a link. No padding: sent as bytes. */
 struct offer {
 	uint32_t id, index;
 	uint32_t sends, slots;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How messages are spread over the sockets of a pair, whether one is where it was guessed to be,
- * when all parts of one are through, and how long memory is the kernel's; see tcp.h. In a file of
- * its own, because tests/mpi/mutant_tcp.c puts wrong ones in its place.
+ * The parts of a message: how messages are spread over the sockets of a pair, whether a message is
+ * where it was guessed to be, when all its parts have arrived, and how long its memory belongs to
+ * the kernel; see tcp.h. It is a separate file, because tests/mpi/mutant_tcp.c replaces it by
+ * faulty ones.
  */
 #include <string.h>
 

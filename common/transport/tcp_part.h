@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How messages are spread over the sockets of a pair, and when all of one is there or its memory
- * free again: tcp_part.c, in place of which tests put wrong ones. Internal to the tcp transport.
+ * The parts of a message: how messages are spread over the sockets of a pair, when all of a message
+ * is there, and when its memory is free again (tcp_part.c, which tests replace by faulty ones).
+ * Internal to the tcp transport.
  */
 #ifndef FB_COMMON_TRANSPORT_TCP_PART_H
 #define FB_COMMON_TRANSPORT_TCP_PART_H

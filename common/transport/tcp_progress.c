@@ -3,8 +3,8 @@
  * Looks after the tcp sockets that have something to do; see tcp.h.
  *
  * A few sockets are simply tried: a receive in vain costs less than to ask epoll first. Of many
- * sockets most have nothing, and then one call tells which have. epoll is asked level-triggered,
- * so nothing is lost by mixing both ways from call to call.
+ * sockets most have nothing, and then one call returns those that have. epoll is asked
+ * level-triggered, so nothing is lost by mixing both ways from call to call.
  */
 #include <errno.h>
 #include <string.h>

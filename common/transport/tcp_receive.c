@@ -211,7 +211,7 @@ static size_t take(struct fb_tcp_socket *socket, struct iovec *parts, size_t n)
 
 /*
  * The link whose message is likely to come next: the only one of which somebody has asked, or of
- * several the one that came after the last one before, too. NULL: nobody can tell.
+ * several the one that came after the last one before, too. NULL: it is not known.
  */
 static struct fb_tcp_link *next_link(const struct fb_tcp_socket *socket)
 {
@@ -228,7 +228,7 @@ static struct fb_tcp_link *next_link(const struct fb_tcp_socket *socket)
 }
 
 /*
- * What is likely to come next on the socket. Returns false where nobody can tell, or where it would
+ * What is likely to come next on the socket. Returns false where it is not known, or where it would
  * not pay: small ones come many with one read, unless somebody waits for this very one. Where two
  * parts of memory would be needed, a copy of 4 KiB costs less than the second one.
  */
@@ -317,8 +317,8 @@ static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_gues
 		if (take_lead(socket, guess))
 			filled(socket, here);
 		/*
-		 * Whoever waits for a message that is complete is told first. Where much has come
-		 * and some is missing, the rest is likely to have come meanwhile.
+		 * The caller that waits for a message gets it first when it is complete. Where much
+		 * has come and some is missing, the rest is likely to have come meanwhile.
 		 */
 		return socket->filling && here >= FB_TCP_LARGE;
 	}

@@ -2,13 +2,12 @@
 /*
  * The sending half of a tcp link; see tcp.h.
  *
- * A small message leaves at once. The end of a large one rarely fills a packet, and a packet of
- * its own costs nearly as much as a full one: over loopback, whose packets hold just less than
- * 64 KiB, messages of 64 KiB took 1.4 times as long. So the kernel is told that more may come,
- * and the next progress() says that it did not: a caller that goes on committing fills the
- * packets. Only from its second message in a row on is that expected, as one that waits for an
- * answer would lose by it. Larger messages have many packets for one end, and gain nothing by
- * waiting.
+ * A small message leaves at once. The end of a large one rarely fills a packet, and a packet of its
+ * own costs nearly as much as a full one: over loopback, whose packets hold just less than 64 KiB,
+ * messages of 64 KiB took 1.4 times as long. So the kernel gets the hint that more may come, and
+ * the next progress() says that it did not: a caller that goes on committing fills the packets.
+ * Only from its second message in a row on is that expected, as one that waits for an answer would
+ * lose by it. Larger messages have many packets for one end, and gain nothing by waiting.
  *
  * Small messages in a row cost a system call each, and the receiver's kernel a packet each. So
  * those after the first one are only queued, and the next progress() sends all of them by one call;

@@ -3,9 +3,9 @@
  * A request's way; see handoff.h.
  *
  * PUT: a sender begins a call when all receivers have given leave (FREE), builds and posts; a
- * receiver is through when it has been told (notify.c), and gives leave for the next call. GET: the
- * sender says that its pages are READY, the receiver builds, posts and is through when its moves
- * are done; the notice that they were read is the sender's leave. SEND: both ends post, the
+ * receiver is through when it has been notified (notify.c), and gives leave for the next call. GET:
+ * the sender says that its pages are READY, the receiver builds, posts and is through when its
+ * moves are done; the notice that they were read is the sender's leave. SEND: both ends post, the
  * receiver first, and says so by an empty message of MPI's. Leaves come before a call's begin, so
  * they are in none of its stages.
  */
@@ -351,7 +351,7 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	i->cpu_s += cpu_seconds() - cpu_s;
 	i->fastest_s = fb_kv_beside_fastest(i->fastest_s, fb_handoff_now(i) - began);
 	if (i->watches && i->receives && !err) {
-		/* What the last look did not wait for is there with what told of it, or late. */
+		/* The data that the last look did not wait for has come by now, or is late. */
 		i->early |= isnan(t->visible) && !fb_handoff_seen(i);
 		t->visible = isnan(t->visible) ? t->notified : t->visible;
 		fb_handoff_hide(i);

@@ -2,7 +2,7 @@
 /*
  * The program handoff: a request's KV cache passes from prefill to decode ranks, and each stage of
  * it is timed: building lists, posting, until the sender has its memory back, until the receiver
- * has been told. Either one request between groups of unlike tensor parallelism (reshard), or a
+ * has been notified. Either one request between groups of unlike tensor parallelism (reshard), or a
  * request from each of some senders to each of some receivers (fan).
  *
  * The operation handover is the same between groups that may be on the same ranks, as calls back to
@@ -227,7 +227,7 @@ struct fb_handoff_times {
 	double pack, unpack;  /* durations, of senders and of receivers */
 	double released;      /* senders: their pages are free again */
 	double visible;	      /* receivers, if watched: the last byte of each run is in its page */
-	double notified;      /* receivers: they have been told, or their own moves are done */
+	double notified;      /* receivers: they have been notified, or their own moves are done */
 	double usable;	      /* receivers: they know it, and all is in their pages */
 };
 
@@ -264,7 +264,7 @@ struct fb_handoff_instance {
 	double cpu_s;	 /* of this process, in calls */
 	double sm_s;	 /* of this rank's multiprocessors, in a call */
 	bool watches;	 /* calls in which receivers look at their pages (watch.c) */
-	bool early;	 /* in one of them this rank was told before its bytes were there */
+	bool early;	 /* in one of them this rank was notified before its bytes were there */
 	struct {
 		int link;
 		uint32_t repeat, run;
@@ -323,7 +323,7 @@ int fb_handoff_repack(const struct fb_handoff_instance *i, const struct fb_hando
 /* One request, which is the `call`th since the bases of the links' notices. */
 int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call);
 int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call);
-/* Whether this rank posts the link's moves, as both ends do of a SEND, or is told by notices. */
+/* Whether this rank posts the link's moves, as both ends of a SEND do, or gets notices. */
 bool fb_handoff_posts(const struct fb_handoff_instance *i, const struct fb_handoff_link *link);
 bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_handoff_link *link);
 

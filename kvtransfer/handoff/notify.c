@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How receivers are told; see notify.h. */
+/* Notifies receivers; see notify.h. */
 #include <stdio.h>
 
 #include "common/base/error.h"

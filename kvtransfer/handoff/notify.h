@@ -20,19 +20,19 @@ enum fb_handoff_notify {
 	FB_NOTIFY_MESSAGE, /* the sender waits for all of them, then sends a message by MPI */
 };
 
-/* Whether the mover can tell receivers in the plan's way; else the reason. */
+/* Whether the mover can notify receivers in the plan's way; else the reason. */
 bool fb_handoff_notifies_so(const struct fb_handoff_plan *plan, const struct fb_mover_ops *ops,
 			    char reason[FB_REASON_CHARS]);
 /* The notice of each move, or 0; and how many a call has for the link's two ranks. */
 int fb_handoff_notice(const struct fb_handoff_plan *plan);
 uint64_t fb_handoff_pair_notices(const struct fb_handoff_instance *i,
 				 const struct fb_handoff_link *link);
-/* Senders: tells the receivers whose moves are far enough. */
+/* Senders: notifies the receivers whose moves are far enough. */
 int fb_handoff_tell(const struct fb_handoff_instance *i);
 /* All of a link has come to this receiver in this call: the last link's moment stays. */
 void fb_handoff_note_told(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
 			  uint64_t call, struct fb_handoff_times *t);
-/* Looks for what tells of a link; *open: one link more if something is missing. */
+/* Looks for the notices of a link; *open: one link more if something is missing. */
 int fb_handoff_listen(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
 		      uint64_t call, struct fb_handoff_times *t, int *open);
 

@@ -5,9 +5,9 @@
  * worker does both (colocated), or some compute prompts and pass their KV cache to the others,
  * which give the tokens (disaggregated).
  *
- * Control goes by small MPI messages, the cache by a mover's PUT whose notice tells the decode rank
- * that the blocks are there. The router keeps book of all blocks, so that a rank never waits for
- * memory. A worker is one thread: it computes a step (a chunk of a prompt and a token of every
+ * Control goes by small MPI messages, the cache by a mover's PUT whose notice says to the decode
+ * rank that the blocks are there. The router keeps book of all blocks, so that a rank never waits
+ * for memory. A worker is one thread: it computes a step (a chunk of a prompt and a token of every
  * running request) and then looks at its mail and its mover.
  */
 #ifndef FB_KVTRANSFER_SERVE_SERVE_H

@@ -3,9 +3,9 @@
  * The program stream: rank 0 computes a prompt layer by layer and puts each layer's cache to rank 1
  * as soon as it is there, or all behind the last one. Exposed is the time that the transfer adds
  * behind the computing; a recursion says what it should be, from parts that setup measures in
- * requests without overlap (recursion.c, parts.c). Rank 1 begins to decode when it has the
- * first layer, or all; or it gives other requests' tokens meanwhile, which tells what receiving
- * costs them.
+ * requests without overlap (recursion.c, parts.c). Rank 1 begins to decode when it has the first
+ * layer, or all; or it gives other requests' tokens meanwhile, which shows what receiving costs
+ * them.
  *
  * Jobs, links and memory are those of handoff, with one move for each layer of a link. A model
  * whose layers are not alike has two links: one of its full layers and one of those with a window,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What compressing gradients does to their sum over ranks: gradients at random, of the normal
- * distribution and each rank its own, are compressed, added up as the collective does, and compared
+ * The error that compressing gradients causes in their sum over ranks. Each rank draws gradients
+ * from the normal distribution; they are compressed, added up as the collective does, and compared
  * with the sum in f64. The result is the length of the difference over the length of the sum, the
  * same on all ranks. -1 without memory.
  */

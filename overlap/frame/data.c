@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lies in memory before a step, and what has to lie there after it.
+ * The content of memory before a step, and the content that it must have afterwards.
  *
  * Each set of test data has a seed of its own, so that the expected content of an output does not
- * depend on how the step ran. What nobody writes stays poison: gaps between buffers are looked at
- * as well.
+ * depend on how the step ran. Memory that nobody writes stays poison; gaps between buffers are
+ * checked as well.
  */
 #include <stdio.h>
 #include <stdlib.h>

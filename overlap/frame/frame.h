@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What makes a schedule (overlap/schedule/) a program of the harness: cases from axes, groups and
- * their engines, memory, computing, verification, and what is measured beside the step.
+ * The frame makes a schedule (overlap/schedule/) a program of the harness: cases from axes, groups
+ * and their engines, memory, computing, verification, and what is measured beside the step.
  */
 #ifndef FB_OVERLAP_FRAME_FRAME_H
 #define FB_OVERLAP_FRAME_FRAME_H
@@ -297,7 +297,7 @@ int fb_step_ready(struct fb_step_instance *i, unsigned parts, int calls);
 int fb_step_settle(void *instance);
 
 /*
- * Collective, after a timed step: runs steps until GPM's counters tell how busy the multiprocessors
+ * Collective, after a timed step: runs steps until GPM's counters show how busy the multiprocessors
  * of this rank's GPU are (i->busy), where they do.
  */
 int fb_step_busy(struct fb_step_instance *i);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a step computes with, and how many tokens it computes: as many as the user says, or as many
- * as take the time that the user says, alone. That is found by trying, twice, as the time per token
- * changes with their number.
+ * The engine that computes a step, and the number of tokens: the user gives the number, or the time
+ * that the computing takes alone. The number for a given time is found in two trials, because the
+ * time per token changes with the number of tokens.
  */
 #include <stdio.h>
 #include <stdlib.h>

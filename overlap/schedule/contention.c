@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who slows whom: work of one kind on some lanes, and the same collective again and again on
- * another. Kinds of work differ in what they need, so that comparing them says what is shared:
- * `spin` needs multiprocessors only, `cache` the cache and them, `memory` memory and them, copies
- * memory and the link to the host but no multiprocessor, `gemm` a mix of all.
+ * Contention of computing and communication: work of one kind on some lanes, and the same
+ * collective again and again on another. Kinds of work differ in what they need, so that comparing
+ * them says what is shared: `spin` needs multiprocessors only, `cache` the cache and them, `memory`
+ * memory and them, copies memory and the link to the host but no multiprocessor, `gemm` a mix of
+ * all.
  */
 #include <stdio.h>
 #include <stdlib.h>

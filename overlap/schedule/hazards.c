@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one careless thing costs: a step of data-parallel training as it should be, and the same
- * step with one mistake that users make. Both are measured in turn, so that the cost is the median
- * of pairs.
+ * The cost of one mistake in a step of data-parallel training: the step as it should be, and the
+ * same step with one mistake that users make. Both are measured in turn, so that the cost is the
+ * median of pairs.
  */
 #include <stdio.h>
 

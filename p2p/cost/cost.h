@@ -157,9 +157,9 @@ int fb_cost_window_nccl(struct fb_cost_context *context);
 
 /*
  * Local. Open: what getting memory needs beforehand. Get: memory of `bytes` bytes of the kind, as
- * context->memory; drop: gives it back. Share: what a rank tells its neighbours of its memory, who
- * map that of the next rank on the host, and give that up again; collective. 0, FB_EUNSUPPORTED,
- * FB_ENOMEM or FB_ESYS (printed).
+ * context->memory; drop: gives it back. Share: what a rank sends to its neighbours about its
+ * memory, who map that of the next rank on the host, and give that up again; collective. 0,
+ * FB_EUNSUPPORTED, FB_ENOMEM or FB_ESYS (printed).
  */
 int fb_cost_cuda_open(struct fb_cost_context *context);
 void fb_cost_cuda_close(struct fb_cost_context *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What it costs to make memory and peers known to an RDMA device: registrations, as they are and
- * out of the cache that the transports use, and queue pairs.
+ * The cost of making memory and peers known to an RDMA device: registrations, each made anew or
+ * taken from the cache that the transports use, and queue pairs.
  */
 #include <stdio.h>
 #include <stdlib.h>

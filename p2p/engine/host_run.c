@@ -213,9 +213,9 @@ static int ping_pong(struct fb_host_p2p_request *r, int calls)
 }
 
 /*
- * All copies of this rank; then it tells the passive ends, and waits to be told itself: they must
- * neither look at what is not there yet nor change what is still read. Copies are visible before
- * the counter is, by its release order; glibc fences the stores of large ones itself.
+ * All copies of this rank; then it notifies the passive ends, and waits for its own notices: they
+ * must neither look at what is not there yet nor change what is still read. Copies are visible
+ * before the counter is, by its release order; glibc fences the stores of large ones itself.
  */
 static int one_sided(struct fb_host_p2p_request *r, uint64_t messages)
 {

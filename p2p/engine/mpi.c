@@ -8,10 +8,10 @@
  * in a window of 64 with one flush, and 1.41 by mover-mpi_window, which gives a notice with each;
  * a get 1.30 and 1.43. Each figure is the least of the medians of 12 starts, taken in turn.
  *
- * One-sided: a window over the segment's part, locked for all from setup on. A put is complete
- * when MPI_Win_flush returns, a get likewise. Some libraries move bytes only while the target is
- * inside of MPI too; hence a target stays there, looking for messages, until it is told that the
- * last operation is complete: by a counter in shared memory, else by an empty message.
+ * One-sided: a window over the segment's part, locked for all from setup on. A put is complete when
+ * MPI_Win_flush returns, a get likewise. Some libraries move bytes only while the target is inside
+ * of MPI too; hence a target stays there, looking for messages, until a message says that the last
+ * operation is complete: by a counter in shared memory, else by an empty message.
  *
  * GPU memory is given to a library only that says that it takes it (common/library/mpi_gpu.h).
  */
@@ -259,7 +259,7 @@ static int origins(struct mpi_p2p_request *r)
 	return err;
 }
 
-/* Stays in MPI until the origins of all flows that concern this rank have completed theirs. */
+/* Stays in MPI until the origins of all flows that concern this rank have completed. */
 static int targets(struct mpi_p2p_request *r)
 {
 	const struct fb_job *job = r->job;

@@ -110,7 +110,7 @@ static uint32_t add_messages(const struct fb_over_request *r, const struct fb_fl
 	return (uint32_t)job->window;
 }
 
-/* What tells this rank that a flow which its other end moves is complete. */
+/* The notice by which this rank knows that a flow is complete which the other end moves. */
 static int add_arrival(const struct fb_over_request *r, struct fb_over_step *s,
 		       const struct fb_flow *flow)
 {

@@ -8,11 +8,11 @@
  * clock is read while messages are under way.
  *
  * Who knows what arrived. SEND and WRITE_IMM: by completions; receives are posted ahead, and in
- * streams the receiver tells how far by writing a number into the sender's `credits`, so that no
+ * streams the receiver says how far by writing a number into the sender's `credits`, so that no
  * message ever finds a receiver that is not ready. WRITE in ping-pong: the receiver looks at the
  * last byte of each part until it is no longer a mark that it wrote there, which is never what
- * arrives; devices write a message's bytes in order (common/transport/rdma.h argues for and
- * limits that). WRITE and READ as put and get: the passive end is told that all is done, through
+ * arrives; devices write a message's bytes in order (common/transport/rdma.h argues for and limits
+ * that). WRITE and READ as put and get: the passive end is notified that all is done, through
  * shared memory or by a number written into its `finished`.
  */
 #ifndef FB_P2P_ENGINE_RDMA_H
@@ -45,7 +45,7 @@ struct fb_raw_link {
 	struct fb_rdma_queue *queues; /* [nrails][settings->qps]; NULL: not connected */
 	const struct fb_job_class *class_of_packets; /* of the job that it was made for */
 	uint64_t sent, received;      /* messages under credits, of jobs before this one */
-	uint64_t finished, expected;  /* see fb_raw_cells: told to the peer, and awaited */
+	uint64_t finished, expected;  /* see fb_raw_cells: sent to the peer, and awaited */
 	int flags;		      /* under way */
 };
 
@@ -161,7 +161,7 @@ struct fb_raw_request {
 
 /*
  * As fb_job_completed(), but NULL too where it would be in a GPU's memory, or where who waits for
- * it sleeps until its device tells of a completion.
+ * it sleeps until its device reports a completion.
  */
 static inline _Atomic uint64_t *fb_raw_counter(const struct fb_raw_request *r, int rank)
 {
@@ -201,10 +201,10 @@ int fb_raw_open_cells(struct fb_raw_engine *e);
 void fb_raw_close_links(struct fb_raw_engine *e);
 
 /*
- * Collective. Registers the job's memory and tells all ranks of it (reach[nranks]); connects to
- * those of the npeers ranks that have no link yet, who do the same. Where queues are not as deep
- * as the job needs them, all are made anew, in their places: nothing may be under way. The same
- * error on all ranks (printed where it is found).
+ * Collective. Registers the job's memory and exchanges its keys (reach[nranks]); connects to those
+ * of the npeers ranks that have no link yet, who do the same. Where queues are not as deep as the
+ * job needs them, all are made anew, in their places: nothing may be under way. The same error on
+ * all ranks (printed where it is found).
  */
 int fb_raw_meet(struct fb_raw_engine *e, const struct fb_job *job, const int *peers,
 		int npeers, const struct fb_raw_depth *need, struct fb_raw_reach *reach);

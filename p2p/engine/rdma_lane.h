@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What posting and polling of the rdma engine share for every message, and requests that are made
- * before they are posted (ibv_wr_start): who waits for what a message answers does all but ring
- * the doorbell before it comes. Internal to p2p/engine/rdma_*.c.
+ * Shared code for posting and polling in the rdma engine, and requests that are prepared before
+ * they are posted (ibv_wr_start): a rank that will answer a message does everything but ring the
+ * doorbell before the message comes. Internal to p2p/engine/rdma_*.c.
  */
 #ifndef FB_P2P_ENGINE_RDMA_LANE_H
 #define FB_P2P_ENGINE_RDMA_LANE_H

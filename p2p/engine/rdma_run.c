@@ -35,7 +35,7 @@ int fb_raw_drain(struct fb_raw_request *r)
 	return err;
 }
 
-/* Receiver of a stream: posts receives, and tells the sender when that is worth a message. */
+/* Receiver of a stream: posts receives, and informs the sender when that is worth a message. */
 static int make_ready(struct fb_raw_engine *e, struct fb_raw_end *end)
 {
 	uint64_t ready = end->announced, worth = UINT64_MAX;
@@ -227,12 +227,12 @@ static int sleep_until(struct fb_raw_request *r, const _Atomic uint64_t *counter
 /*
  * Until all has been done for or to this rank. Who only carries things out finds that at once, and
  * no clock is read in its time. Who only has things done to it spins on a processor of its own, as
- * everybody does here: its sleeping was dear for the others. On two emulated processors READs of
- * 8 bytes took 1.16 and 1.30 times as long with naps as without (two boots), and 1.05 to 1.30 times
+ * everybody does here: its sleeping was dear for the others. On two emulated processors READs of 8
+ * bytes took 1.16 and 1.30 times as long with naps as without (two boots), and 1.05 to 1.30 times
  * where the other end woke it (futex): timers and wake-ups disturb the kernel that moves the bytes,
  * and a batch that waited for a sleeper is taken for a long one, so that the next have fewer calls.
  * Where ranks share processors it does sleep, by naps: that it wakes up late lengthens no time that
- * counts. With --rdma-wait event it sleeps until its device tells of the peer's number.
+ * counts. With --rdma-wait event it sleeps until its device reports the peer's number.
  */
 static int wait_passive(struct fb_raw_request *r, const _Atomic uint64_t *counter, uint64_t wanted,
 			int calls)

@@ -3,9 +3,9 @@
  * Raw verbs and how messages are dealt to queue pairs: what of the rdma engine needs no device,
  * apart from it, so that it can be tested anywhere.
  *
- * A lane is one queue pair's share of a flow. Small messages go to the lanes by turns; messages
- * of --rdma-stripe bytes or more are cut, and each rail carries its part of every one. Both ends
- * compute the same lanes, so that nothing of it has to be told.
+ * A lane is one queue pair's share of a flow. Small messages go to the lanes by turns; messages of
+ * --rdma-stripe bytes or more are cut, and each rail carries its part of every one. Both ends
+ * compute the same lanes, so that nothing of it has to be exchanged.
  */
 #ifndef FB_P2P_ENGINE_RDMA_VERB_H
 #define FB_P2P_ENGINE_RDMA_VERB_H

@@ -67,7 +67,7 @@ struct fb_ucx_engine {
 	int cells_share;
 	uint32_t serial; /* of requests, equal on all ranks */
 	struct fb_ucx_request *live[FB_UCX_REQUESTS];
-	fb_ucx_status failed; /* what a callback was told, below 0; 0: nothing */
+	fb_ucx_status failed; /* the error of a callback, below 0; 0: none */
 };
 
 /* In front of an active message. */
@@ -129,8 +129,8 @@ void fb_ucx_stop(struct fb_ucx_engine *e);
 int fb_ucx_meet(struct fb_ucx_engine *e, const int *peers, int n);
 
 /*
- * Collective. Lets peers reach [base, base + bytes), which stays theirs until the engine is
- * closed. Returns which share it is, or an error, the same on all ranks (printed).
+ * Collective. Lets peers reach [base, base + bytes), which they may use until the engine is closed.
+ * Returns which share it is, or an error, the same on all ranks (printed).
  */
 int fb_ucx_share_memory(struct fb_ucx_engine *e, void *base, size_t bytes);
 

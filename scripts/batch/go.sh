@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154 # settings come before this part
 #
-# What the templates beside this file do: the study on the nodes of this job, or what is missing
+# The work of the templates beside this file: the study on the nodes of this job, or what is missing
 # from it. To be sourced; ends the job.
 #
 # The batch system's signal before the end of the time ends sweep, which keeps all rows.

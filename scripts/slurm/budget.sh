@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154 # variables of submit
 #
-# What a submission may cost, before it does.
+# Limits the node-hours that a submission may cost, before it is made.
 
 # The study as a file, and the folder to write to.
 find_study() {

@@ -93,7 +93,8 @@ note_nodes() {
 	} >>"$folder/allocation.txt"
 }
 
-# Where each node is, as Slurm tells its tasks, and the switches: to the file $topology.
+# Writes the place of each node, which Slurm gives its tasks, and the switches to the file
+# $topology.
 look_at_topology() {
 	topology=$(mktemp) || die "cannot write to ${TMPDIR:-/tmp}"
 	# shellcheck disable=SC2016 # for the tasks' shell

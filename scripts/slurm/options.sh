@@ -118,7 +118,8 @@ check_options() {
 	check_nodes
 	check_time
 	check_words
-	# Slurm may be a minute early. Rows are safe; what runs only has to be told and to end.
+	# Slurm may be a minute early. Rows are safe; the running program only has to get the signal
+	# and to end.
 	warning=$((seconds < 240 ? seconds / 4 : 60))
 	# Partitions may have limits too low for what merging never takes.
 	merge_time=$time

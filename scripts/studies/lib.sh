@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What scripts/run and scripts/sweep share: reading a study, asking its programs how many rows they
-# will measure, and running one of them with its progress on the terminal. To be sourced from the
-# root of the sources after scripts/lib.sh; needs bash. `child` is the launcher that runs, if any.
+# Functions that scripts/run and scripts/sweep share: reading a study, asking its programs how many
+# rows they will measure, and running one of them with its progress on the terminal. To be sourced
+# from the root of the sources after scripts/lib.sh; needs bash. `child` is the launcher that runs,
+# if any.
 
 child=''
 say_every=60 # seconds from one line of progress to the next where there is no terminal

@@ -4,7 +4,7 @@
  *
  * A launch is the unit of replication, so the worst that merging could do is to make two launches
  * out of one copied twice, or one out of two. Hence it drops only rows that are the same in every
- * column, and refuses rows that have one key and launch but differ, unless it is told that they
+ * column, and refuses rows that have one key and launch but differ, unless an option says that they
  * are different launches.
  */
 #include "common/base/error.h"

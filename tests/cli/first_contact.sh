@@ -3,8 +3,8 @@
 # processors: 2
 # timeout: 60
 #
-# What a newcomer meets: programs by their names, an axis of all values, a launch in which nothing
-# could be measured, and names that a spreadsheet would take for formulas.
+# First steps of a new user: programs by their names, an axis of all values, a launch in which
+# nothing could be measured, and names that a spreadsheet would take for formulas.
 
 set -u
 export LC_ALL=C

@@ -310,7 +310,10 @@ FB_DEVICE void fb_sync_warp(void)
 	emu_sync_warp();
 }
 
-/* Whether a warp that is about to load or store has come apart; all its threads hear the same. */
+/*
+ * Whether a warp that is about to load or store has come apart; all its threads get the same
+ * answer.
+ */
 static inline bool emu_apart(void)
 {
 	uint32_t *word = &emu_block_now()->votes[fb_thread() / FB_WARP];

@@ -182,7 +182,7 @@ static void test_tma_mutants(void)
 		{"tma, tiles that are not there", &fb_all_gather_ring, BLIND_LOADS},
 		{"tma, summands that are not there", &fb_all_reduce_one_shot, BLIND_LOADS},
 		{"tma, stages filled too soon", &fb_all_gather_direct, BLIND_READS},
-		{"tma, told before stored", &fb_all_gather_ring, BLIND_ENDS},
+		{"tma, notified before stored", &fb_all_gather_ring, BLIND_ENDS},
 		{"tma, no fences", &fb_all_gather_ring, BLIND_FENCES},
 		{"tma, no fences of sums", &fb_all_reduce_one_shot, BLIND_FENCES},
 	};

@@ -4,8 +4,8 @@
  * (build/<mpi>/tests/fake_gpu/), so that what the GPU engines do on the host runs on any machine,
  * under the sanitizers too. Device memory is the host's, in which every kernel finds and leaves
  * zeros, so the checks of data, which are kernels, never complain: this is for crashes, bounds and
- * leaks. Memory of other ranks has addresses of theirs, which only kernels would use, but for the
- * driver's handles (cudart_memory.c). What is launched in which order: cudart_order.c. With
+ * leaks. Memory of other ranks has addresses of these ranks, which only kernels would use, but for
+ * the driver's handles (cudart_memory.c). What is launched in which order: cudart_order.c. With
  * FB_FAKE_GPU_WORKS in the environment what movers enqueue is carried out: cudart_works.c.
  *
  * With FB_FAKE_GPU_EACH each process has a GPU of its own, as NCCL wants it; it sees FB_FAKE_GPUS.

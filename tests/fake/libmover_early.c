@@ -2,29 +2,18 @@
 /*
  * A mover with a fault, as a plugin: shm, but in every second request of handoff the pieces of a
  * PUT without a notice of its own are copied only when the peer's leave for the next request has
- * come, a notice of number 2. So what is told behind such a PUT comes before its data.
+ * come, a notice of number 2. So the notice behind such a PUT comes before its data.
  */
 #include "common/base/error.h"
-#include "common/mover/mover.h"
+#include "tests/fake/mover_over_shm.h"
 
 enum { HELD = 256, LEAVE = 2 };
 
-static struct fb_mover_ops ops;
 static struct {
 	struct fb_move *move;
 	uint64_t leaves; /* that had come from the peer */
 } held[HELD];
 static int n;
-
-static int early_open(struct fb_mover **mover, const struct fb_session *session,
-		      const struct fb_group *group, char why[FB_REASON_CHARS])
-{
-	int err = fb_mover_shm.open(mover, session, group, why);
-
-	if (!err)
-		(*mover)->ops = &ops;
-	return err;
-}
 
 static int early_post(struct fb_move *move)
 {
@@ -67,10 +56,7 @@ static void early_release(struct fb_move *move)
 
 const struct fb_mover_ops *fb_mover_plugin(unsigned version)
 {
-	ops = fb_mover_shm;
-	ops.name = "early";
-	ops.summary = "shm that tells before it moves";
-	ops.open = early_open;
+	begin_over_shm("early", "shm that notifies before it moves");
 	ops.post = early_post;
 	ops.arrived = early_arrived;
 	ops.release = early_release;

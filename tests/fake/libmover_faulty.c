@@ -3,21 +3,9 @@
  * A mover with a fault, by name, as a plugin: shm, but of the notices of any rank and number only
  * the first so many are ever seen, and later ones are lost.
  */
-#include "common/mover/mover.h"
+#include "tests/fake/mover_over_shm.h"
 
 enum { SEEN = 7 };
-
-static struct fb_mover_ops ops;
-
-static int faulty_open(struct fb_mover **mover, const struct fb_session *session,
-		       const struct fb_group *group, char why[FB_REASON_CHARS])
-{
-	int err = fb_mover_shm.open(mover, session, group, why);
-
-	if (!err)
-		(*mover)->ops = &ops;
-	return err;
-}
 
 static int faulty_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count)
 {
@@ -29,10 +17,7 @@ static int faulty_arrived(struct fb_mover *mover, int from, int notice, uint64_t
 
 const struct fb_mover_ops *fb_mover_plugin(unsigned version)
 {
-	ops = fb_mover_shm;
-	ops.name = "faulty";
-	ops.summary = "shm that loses notices";
-	ops.open = faulty_open;
+	begin_over_shm("faulty", "shm that loses notices");
 	ops.arrived = faulty_arrived;
 	return version == FB_MOVER_VERSION ? &ops : NULL;
 }

@@ -29,7 +29,7 @@ struct fake_calls {
 	char selection[96];
 	int configured, call_min_ctas, call_max_ctas, call_cta_policy, call_cluster;
 	int fail_with;        /* the next collective returns this */
-	int asynchronous;     /* what CommGetAsyncError tells */
+	int asynchronous;     /* what CommGetAsyncError returns */
 };
 
 /* In the fake library: struct fake_calls *fake_calls(void). */

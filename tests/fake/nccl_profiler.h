@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the NCCL that is none tells a profiler plugin of its calls: as an image of memory with the
- * members where the headers of 2.28 to 2.31 have them, declared once more and not shared.
+ * The fake NCCL reports its calls to a profiler plugin: in memory images with the members where the
+ * headers of 2.28 to 2.31 have them. They are declared here a second time on purpose, so that a
+ * wrong offset in the plugin is found.
  */
 #ifndef FB_TESTS_FAKE_NCCL_PROFILER_H
 #define FB_TESTS_FAKE_NCCL_PROFILER_H
@@ -281,7 +282,7 @@ static inline void fake_copies(const char *name, size_t count, int nranks)
 	fake_stop(call);
 }
 
-/* A call of `copies` with copy engines where that is possible, as 2.28.9 and 2.30.7 tell of it. */
+/* A call of `copies` with copy engines where that is possible, as 2.28.9 and 2.30.7 report it. */
 static inline void fake_profile(int comm, const char *name, size_t count, int peer, int nranks,
 				bool copies)
 {

@@ -119,8 +119,8 @@ static inline int fake_name(int comm, int rank, const char *name, int peer, int 
 
 /*
  * Files that NCCL's rank 0 writes where it is asked to. It appends, so that a test sees how often
- * it was. For the topology all ranks exchange theirs once more: those that are not asked hang the
- * others, as in NCCL.
+ * it was. For the topology all ranks exchange their names once more: those that are not asked hang
+ * the others, as in NCCL.
  */
 static inline void fake_dump(int nranks, int rank)
 {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the shell tests of failures share: comparisons that count, programs in the background, and
-# looking for the ranks of a job. Sourced from the root of the sources, after tests/run has set
-# FB_TMP, FB_BUILD, FB_MPIS and MPI. A test sets `dir` (its folder) and `program`, begins each
-# case with failures=0 and ends it with `verdict NAME`.
+# Functions that the shell tests of failures share: comparisons that count, programs in the
+# background, and looking for the ranks of a job. Sourced from the root of the sources, after
+# tests/run has set FB_TMP, FB_BUILD, FB_MPIS and MPI. A test sets `dir` (its folder) and `program`,
+# begins each case with failures=0 and ends it with `verdict NAME`.
 
 . scripts/lib.sh
 . tests/said.sh

@@ -5,10 +5,6 @@
 # A KV cache handed over through files by every form of mover file, with all verbs; a disk without
 # room, and a file that somebody else cuts off, end the job with a clear message.
 
-set -u
-export LC_ALL=C
-. scripts/lib.sh
-. tests/shell/lib.sh
 program=handoff
 . tests/kvtransfer/lib.sh
 # Files of others, who run beside this, do not count.

@@ -8,10 +8,6 @@
 # tables of unlike runs and of a used allocator; models of all kinds; and the cost of a piece. All
 # bytes are compared by the program.
 
-set -u
-export LC_ALL=C
-. scripts/lib.sh
-. tests/shell/lib.sh
 program=handoff
 . tests/kvtransfer/lib.sh
 layouts=hnd,nhd rows=192 big=request,layer,run

@@ -8,28 +8,9 @@
 # caught (tests/mpi/mutant_kv.c). The same between GPUs that are emulated, right and with mistakes
 # (tests/fake/cudart_works.c).
 
-set -u
-export LC_ALL=C
-. scripts/lib.sh
-. tests/shell/lib.sh
-
-small=(--quiet --max-samples 5 --min-samples 2 --ci 100% --max-time 2ms --timeout "$((60 * slow))s"
-	--head-dim 8 --block-tokens 4 --run t)
-
-# go RANKS BINARY OPTION...: rows in $csv, the exit code in rc.
-go() {
-	local folder=$FB_TMP/$((++runs))
-
-	csv=$folder/kv_reshard.csv
-	scripts/launch "$1" "$2" "${small[@]}" --csv "$folder" "${@:3}" >"$FB_TMP/out" \
-		2>"$FB_TMP/err" </dev/null
-	rc=$?
-}
-
-# rows PATTERN: how many match.
-rows() {
-	tail -n +2 "$csv" | grep -cE -- "$1"
-}
+program=kv_reshard
+. tests/kvtransfer/lib.sh
+small+=(--head-dim 8 --block-tokens 4)
 
 # counts WHAT OK SKIPPED: good rows, others.
 counts() {
@@ -39,7 +20,6 @@ counts() {
 	[ "$rc" -eq 0 ] || head -n 3 "$FB_TMP/err"
 }
 
-runs=0
 matrix="1,2,4,8"
 every=(--kv-heads 4 --layers 2 --tokens 37 --layout "hnd,nhd" --prefill-tp "$matrix"
 	--decode-tp "$matrix")
@@ -51,13 +31,13 @@ for family in $FB_MPIS; do
 		done; done | wc -l)
 		[ "$family" = mpich ] && [ "$ranks" != 3 ] && continue
 		in_set ranks_$ranks || continue
-		go "$ranks" "build/$family/bin/kv_reshard" --engine shm,mpi "${every[@]}"
+		bin=build/$family/bin/kv_reshard go "$ranks" --engine shm,mpi "${every[@]}"
 		counts "$ranks ranks" $((2 * 6 * fit)) $((2 * 6 * (16 - fit)))
 		build/"$family"/bin/csvcheck "$csv" >"$FB_TMP/check" ||
 			fail "$(head -n 5 "$FB_TMP/check")"
 	done
 	# All other movers in host memory: what a mover is must not matter.
-	go 3 "build/$family/bin/kv_reshard" --engine cma,tcp,file,mpi_window "${every[@]}" \
+	bin=build/$family/bin/kv_reshard go 3 --engine cma,tcp,file,mpi_window "${every[@]}" \
 		--placement all
 	expect "exit code of other movers" "$rc" 0
 	expect "wrong rows of other movers" "$(rows ',(wrong|fault),')" 0
@@ -70,19 +50,19 @@ done
 
 bin=$FB_BUILD/bin/kv_reshard
 # Memory is of one kind on each side, which the row says.
-go 2 "$bin" --engine shm,tcp --tokens 9 --layers 2 --algorithm pack --memory hugepage,vmm
+go 2 --engine shm,tcp --tokens 9 --layers 2 --algorithm pack --memory hugepage,vmm
 counts "huge pages" 2 0
 expect "rows in huge pages" "$(rows ',hugepage,')" 2
-go 2 "$bin" --engine shm --tokens 9 --layers 2 --memory host,hugepage
+go 2 --engine shm --tokens 9 --layers 2 --memory host,hugepage
 expect "exit code of two kinds of host memory" "$rc" 3
 holds "$FB_TMP/err" "--memory 'host,hugepage': expected one kind of host memory"
 if [ -x "$FB_BUILD/tests/fake_gpu/kv_reshard" ]; then
-	FB_FAKE_GPU_WORKS=right go 2 "$FB_BUILD/tests/fake_gpu/kv_reshard" --engine copy,cuda \
+	FB_FAKE_GPU_WORKS=right bin=$FB_BUILD/tests/fake_gpu/kv_reshard go 2 --engine copy,cuda \
 		--tokens 9 --layers 2 --algorithm pack --memory vmm
 	expect "rows in memory vmm" "$(rows ',vmm,.*,(ok|few),')" 2
 	# Pages are 15 MiB of 20 MiB: the second engine takes the memory that the first one had.
 	FB_FAKE_GPU_WORKS=right FB_FAKE_GPU_EACH=1 FB_FAKE_GPUS=2 FB_FAKE_GPU_MEMORY=$((20 << 20)) \
-		go 2 "$FB_BUILD/tests/fake_gpu/kv_reshard" --engine copy,cuda --tokens 6400 \
+		bin=$FB_BUILD/tests/fake_gpu/kv_reshard go 2 --engine copy,cuda --tokens 6400 \
 		--layers 2 --algorithm direct
 	expect "rows of engines that share memory" "$(rows ',device,.*,(ok|few),')" 2
 fi
@@ -90,22 +70,22 @@ verdict kv_reshard_memory
 
 # Groups that are no powers of two, heads that are not theirs, and all places.
 if in_set other_groups; then
-	go 6 "$bin" --engine shm,mpi --kv-heads 6 --tokens 1,9 --layout hnd,nhd --layers 2 \
+	go 6 --engine shm,mpi --kv-heads 6 --tokens 1,9 --layout hnd,nhd --layers 2 \
 		--prefill-tp 2,3,6 --decode-tp 1,2,3 --placement all
 	expect "exit code of other groups" "$rc" 0
 	expect "wrong rows of other groups" "$(rows ',(wrong|fault),')" 0
 	[ "$(rows ',(ok|few),')" -ge 200 ] || fail "few rows of other groups"
 fi
-go 4 "$bin" --engine shm --kv-heads 4 --prefill-tp 3 --tokens 9
+go 4 --engine shm --kv-heads 4 --prefill-tp 3 --tokens 9
 expect "heads that do not divide" "$(rows ',skipped,4 heads are not evenly on 3 and 1 ranks,')" 3
-go 4 "$bin" --engine shm --prefill-tp 2 --decode-tp 4 --placement disjoint --tokens 9
+go 4 --engine shm --prefill-tp 2 --decode-tp 4 --placement disjoint --tokens 9
 expect "too few ranks" "$(rows ',skipped,6 ranks are needed,')" 3
 for type in u8 f32 f64 f8e4m3; do
-	go 3 "$bin" --engine shm,mpi --datatype "$type" --page-run 0 --tokens 30 --decode-tp 2
+	go 3 --engine shm,mpi --datatype "$type" --page-run 0 --tokens 30 --decode-tp 2
 	counts "datatype $type" 6 0
 done
 # Where the decode ranks are: all bytes cross, or none of those that stay in place.
-go 4 "$bin" --engine shm --algorithm direct --prefill-tp 4 --decode-tp 4 --tokens 8 \
+go 4 --engine shm --algorithm direct --prefill-tp 4 --decode-tp 4 --tokens 8 \
 	--placement shared,shifted
 expect "shared ranks, which cross nothing" \
 	"$(rows 'placement=shared.*,4,0,[0-9.]+,[0-9.]+,$')" 1
@@ -132,14 +112,15 @@ verdict handoff_handover
 # Rows of mistakes: all wrong, with the first element, and said on stderr what it is.
 # Under the program's name, by which scripts/launch looks for its closing fact.
 ln -sf "$FB_BUILD/tests/mutant_kv" "$FB_TMP/kv_reshard"
-go 3 "$FB_TMP/kv_reshard" --tokens 37 --layout hnd,nhd --decode-tp 2
+bin=$FB_TMP/kv_reshard go 3 --tokens 37 --layout hnd,nhd --decode-tp 2
 counts "plans without a mistake" 6 0
 element='"?[0-9]+ wrong elements; first: rank [0-9]+ element [0-9]+ is '
 for mistake in source target short; do
-	FB_KV_MISTAKE=$mistake go 3 "$FB_TMP/kv_reshard" --tokens 37 --layout hnd,nhd --decode-tp 2
+	FB_KV_MISTAKE=$mistake bin=$FB_TMP/kv_reshard go 3 --tokens 37 --layout hnd,nhd \
+		--decode-tp 2
 	expect "exit code of mistake $mistake" "$rc" 2
 	expect "rows of mistake $mistake" "$(rows ",wrong,$element")" 6
-	FB_KV_MISTAKE=$mistake go 3 "$FB_TMP/kv_reshard" --tokens 37 --decode-tp 2 \
+	FB_KV_MISTAKE=$mistake bin=$FB_TMP/kv_reshard go 3 --tokens 37 --decode-tp 2 \
 		--layout block-first-hnd,nhd --decode-layout block-first-nhd,paired-hnd
 	expect "rows of mistake $mistake between layouts" "$(rows ",wrong,$element")" 12
 done
@@ -149,7 +130,7 @@ verdict kv_reshard_mutants
 
 # refused PATTERN OPTION...: exit code 3 and a line that matches.
 refused() {
-	go 2 "$bin" "${@:2}"
+	go 2 "${@:2}"
 	expect "exit code of ${*:2}" "$rc" 3
 	holds "$FB_TMP/err" "$1"
 }
@@ -165,7 +146,8 @@ fake=$FB_BUILD/tests/fake_gpu/kv_reshard
 if [ -x "$fake" ]; then
 	for ranks in 1 3 8; do
 		in_set ranks_$ranks || continue
-		go "$ranks" "$fake" --engine copy,cuda "${every[@]}" --placement all --verify first
+		bin=$fake go "$ranks" --engine copy,cuda "${every[@]}" --placement all \
+			--verify first
 		expect "exit code on $ranks fake GPUs" "$rc" 0
 		expect "faults on $ranks fake GPUs" "$(rows ',(fault|wrong),')" 0
 		[ "$(rows ',(ok|few),')" -ge 32 ] || fail "$ranks fake GPUs: nothing was measured"
@@ -175,21 +157,21 @@ if [ -x "$fake" ]; then
 	export FB_FAKE_GPU_WORKS=right
 	for ranks in 1 3 4; do
 		in_set ranks_$ranks || continue
-		go "$ranks" "$fake" --engine copy,cuda "${every[@]}"
+		bin=$fake go "$ranks" --engine copy,cuda "${every[@]}"
 		counts "$ranks emulated GPUs" "$(rows ',(ok|few),')" "$(rows ',skipped,')"
 		expect "wrong rows of $ranks emulated GPUs" "$(rows ',(fault|wrong),')" 0
 	done
-	go 4 "$fake" --engine copy,cuda --layers 2 --tokens 600 --decode-tp 2 --page-run 0
+	bin=$fake go 4 --engine copy,cuda --layers 2 --tokens 600 --decode-tp 2 --page-run 0
 	counts "long runs on emulated GPUs" 8 0
-	go 2 "$fake" --engine copy,cuda --layers 1 --tokens 9
+	bin=$fake go 2 --engine copy,cuda --layers 1 --tokens 9
 	counts "one layer on emulated GPUs" 8 0
 	for how in blind dropped early; do
 		export FB_FAKE_GPU_WORKS=$how
-		go 3 "$fake" --engine cuda "${every[@]}"
+		bin=$fake go 3 --engine cuda "${every[@]}"
 		[ "$(rows ',wrong,')" -gt 0 ] || fail "a GPU that is $how was not noticed"
 	done
 	unset FB_FAKE_GPU_WORKS
-	go 1 "$fake" --engine nccl --tokens 9 --layers 1 --layout nhd \
+	bin=$fake go 1 --engine nccl --tokens 9 --layers 1 --layout nhd \
 		--nccl-library "$FB_BUILD/tests/libfake_nccl.so"
 	counts "nccl on a fake GPU" 2 0
 	verdict kv_reshard_fake_gpu

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the tests of $program have in common. Options that a test gives always are in `small`; those
-# that a call may change for itself, as `tokens=300 go ...`, are in $tokens and $requests.
+# Shared head of the tests of kvtransfer/, sourced after `program` is set to the program that a test
+# runs. `small` has the options of every call; $tokens and $requests have those that a call may
+# change for itself, as in `tokens=300 go ...`.
 
-# shellcheck disable=SC2034 # used by who sources this
+# shellcheck disable=SC2034 # used by the scripts that source this
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
 small=(--quiet --max-samples 4 --min-samples 2 --ci 100% --max-time 2ms
 	--timeout "$((60 * slow))s" --run t)
 runs=0

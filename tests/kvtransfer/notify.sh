@@ -2,12 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 300
 #
-# How receivers learn that their pages are there (handoff --notify), by every mover in host memory.
+# The ways to notify receivers of their pages (handoff --notify), by every mover in host memory.
 
-set -u
-export LC_ALL=C
-. scripts/lib.sh
-. tests/shell/lib.sh
 program=handoff
 . tests/kvtransfer/lib.sh
 # Each way to tell receivers, of several lists, requests, sizes of moves and kinds of messages.

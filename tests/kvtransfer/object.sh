@@ -6,10 +6,6 @@
 # compared by the program; what the server does wrong is found; and rows have the reason where there
 # is no server, or no libcurl.
 
-set -u
-export LC_ALL=C
-. scripts/lib.sh
-. tests/shell/lib.sh
 program=offload
 . tests/kvtransfer/lib.sh
 command -v python3 >/dev/null || { echo "SKIP object: no python3"; exit 0; }

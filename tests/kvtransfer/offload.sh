@@ -6,10 +6,6 @@
 # and packed entries; hit rates from none to all; what cannot be says why, and a full disk and an
 # unknown model end clearly. All data is compared element by element by the program.
 
-set -u
-export LC_ALL=C
-. scripts/lib.sh
-. tests/shell/lib.sh
 program=offload
 . tests/kvtransfer/lib.sh
 # Files of others, who run beside this, do not count.

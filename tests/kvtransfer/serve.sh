@@ -8,10 +8,6 @@
 # requests compared by the program. Requests that come all at once wait for each other (open loop),
 # the knee is found, and both modes are judged.
 
-set -u
-export LC_ALL=C
-. scripts/lib.sh
-. tests/shell/lib.sh
 program=serve
 . tests/kvtransfer/lib.sh
 small=(--quiet --max-samples 2 --min-samples 2 --ci 100% --timeout "$((60 * slow))s" --run t

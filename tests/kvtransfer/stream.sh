@@ -5,10 +5,6 @@
 # A prompt's cache sent layer by layer beside its computing, and behind it; decoding from the first
 # layer on, or with the whole cache; other requests meanwhile. The program compares all bytes.
 
-set -u
-export LC_ALL=C
-. scripts/lib.sh
-. tests/shell/lib.sh
 program=stream
 . tests/kvtransfer/lib.sh
 tokens=24

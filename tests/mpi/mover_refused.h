@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What movers and their common code have to refuse: bad transfers, overlapping targets, and regions
- * that are not the same to all ranks.
+ * Calls that movers and their common code must refuse: bad transfers, overlapping targets, and
+ * regions that are not the same to all ranks.
  */
 #ifndef FB_TESTS_MPI_MOVER_REFUSED_H
 #define FB_TESTS_MPI_MOVER_REFUSED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether ranks had a processor whenever they wanted one, so that their times can be held to
+ * Finds whether ranks had a processor whenever they wanted one, so that their times can be held to
  * bounds: the kernel counts how long a thread that could run had to wait for its turn.
  */
 #ifndef FB_TESTS_MPI_SPAN_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is enqueued behind a blocking kernel fits into a queue, whatever a batch meets: a batch of
- * 1000 calls when the graph that is there has a single one, which a run comes to where the first
- * batches of its warm-up were slow. Calls are empty: only launches of graphs are commands. Skipped
- * where there is no GPU; tests/shell/fake_gpu.sh runs it with a queue that refuses what is too much
- * and counts. A real queue would be full, so that the launch would wait for the kernel's end.
+ * Tests that work enqueued behind a blocking kernel fits into the queue in every case, also for a
+ * batch of 1000 calls when the existing graph has a single call, as happens if the first batches of
+ * a warm-up were slow. Calls are empty: only launches of graphs are commands. Skipped where there
+ * is no GPU; tests/shell/fake_gpu.sh runs it with a queue that refuses what is too much and counts.
+ * A real queue would be full, so that the launch would wait for the kernel's end.
  * ranks: 1
  */
 #include "common/base/error.h"

@@ -58,7 +58,7 @@ static struct fb_gpu_proxy_links open_links(const struct place *p, const struct 
 	return all;
 }
 
-/* What the device writes has to be told of in order: here it counts, as there it flushes. */
+/* Notices have to be in the order of the device's writes: here it counts, as there it flushes. */
 static int count_flush(void *arg)
 {
 	++*(int *)arg;

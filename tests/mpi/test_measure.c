@@ -5,7 +5,7 @@
  * One measurement of operations whose times and results are known: that the sample lasts from the
  * first rank's begin to the last one's end, that a late rank makes it no shorter, that a batch is
  * divided by its calls, that wrong data is found before and after timing and named, and that the
- * flags tell what they should.
+ * flags are right.
  */
 #include "common/base/error.h"
 #include "common/measure/selftest.h"

@@ -381,7 +381,7 @@ int main(int argc, char **argv)
 		test_wrong(&b, &fb_mover_rdma);
 	}
 	if (argc > 1 && named("wrong-target-ucx", argc, argv)) {
-		/* Between hosts UCX tells of errors. */
+		/* Between hosts UCX reports errors. */
 		CHECK_INT(fb_group_pretend_nodes(&b.world, b.world.nranks), FB_OK);
 		test_wrong(&b, &fb_mover_ucx);
 	}

@@ -127,7 +127,7 @@ static void test_errors(struct job *job)
 	CHECK_INT(job->fake->aborted, aborted + 2);
 }
 
-/* Rank 0 tells what ran, each rank its path, and the last one a warning that all have then. */
+/* Rank 0 says what ran, each rank its path, and the last one a warning that all have then. */
 static void test_shared_log(struct job *job)
 {
 	static const struct fb_settings settings = {.launch_index = 0};

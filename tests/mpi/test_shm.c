@@ -76,8 +76,8 @@ static const unsigned char *contents(const struct bench *b, const struct end *e,
 }
 
 /*
- * Tells whether the message that is held may go on. Acquiring and peeking again must give the
- * same memory, and looking at other links must not matter; so it is held for some rounds.
+ * Says whether the message that is held may go on. Acquiring and peeking again must give the same
+ * memory, and looking at other links must not matter; so it is held for some rounds.
  */
 static bool go_on(struct end *e, const void *memory)
 {

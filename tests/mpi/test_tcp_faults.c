@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tcp transport does when something is wrong: an error that names the peer, on every
- * rank, in bounded time, and no harm to what still works.
+ * Faults of the tcp transport: an error that names the peer, on every rank, in bounded time, and no
+ * harm to what still works.
  * ranks: 2 3
  */
 #include <sched.h>

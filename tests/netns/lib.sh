@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034,SC2154 # the test reads hosts, mpirun and log, and sets name
 #
-# What tests that run Open MPI between hosts in network name spaces need; sourced behind
+# Functions of tests that run Open MPI between hosts in network name spaces; sourced behind
 # scripts/lib.sh, with the test's `name` set.
 
 hosts=$PWD/tests/netns/hosts

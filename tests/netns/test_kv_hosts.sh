@@ -13,7 +13,7 @@ name=netns/test_kv_hosts
 . tests/netns/lib.sh
 build=$(dirname "$FB_BUILD")/openmpi
 need_hosts "$build/tests/test_mover"
-for program in handoff stream offload serve; do
+for program in handoff kv_reshard stream offload serve; do
 	[ -x "$build/bin/$program" ] || skip "$build/bin/$program has not been built"
 done
 start_hosts 3
@@ -81,6 +81,9 @@ run handoff h0:1,h1:1,h2:1 3 --engine tcp --algorithm all --prefill 1 --decode 2
 	--tokens 100
 rows 3 "$alone"
 verdict_of three-hosts $rc "$log"
+run kv_reshard h0:1,h1:1 2 --engine tcp --algorithm all --tokens 100
+rows 3 'value("operation") == "handover" && value("transport") == "tcp"'
+verdict_of kv_reshard $rc "$log"
 run handoff h0:1,h1:1 2 --engine ucx,nixl --algorithm put,get --tokens 100
 good=$(tail -n +2 "$csv" | grep -cvE ',skipped,')
 rows "$good" "$alone"

@@ -146,8 +146,8 @@ if [ -x "$build/bin/all_reduce" ] && [ -x "$build/bin/bandwidth" ]; then
 else
 	echo "SKIP $name-option: the programs have not been built"
 fi
-# Bytes that take another interface than the one that was told: the row has the flag, and names it.
-# stray NAME FLAGS PATH OPTION...: all rows have these flags (a pattern) and such a path.
+# Bytes that take another interface than the option names: the row has the flag, and names it. stray
+# NAME FLAGS PATH OPTION...: all rows have these flags (a pattern) and such a path.
 stray() {
 	local what=$1 flags=$2 path=$3 rc=0
 

@@ -3,7 +3,7 @@
 # processors: 1
 # timeout: 60
 #
-# What the Makefile, scripts/setup and scripts/run decide before anything is compiled: for which
+# Decisions of the Makefile, scripts/setup and scripts/run before anything is compiled: for which
 # GPUs there is device code, that objects are built again when an optional header appears, what
 # would be installed and why, and that a wrong study is refused at once. Nothing is built here.
 

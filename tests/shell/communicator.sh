@@ -123,7 +123,7 @@ if [ -x "$program" ]; then
 		esac
 		wrong "$misuse" init nccl "$fault" "${nccl[@]:2}"
 	done
-	# A window is made by all ranks; that the last one's begins elsewhere only the call tells.
+	# A window is made by all ranks; only the call shows that the last one's begins elsewhere.
 	export FB_FAKE_NCCL_MEET=$FB_TMP/meet.register FB_FAKE_NCCL_LOG=$FB_TMP/windows
 	mkdir "$FB_FAKE_NCCL_MEET"
 	wrong register register nccl 'creating communicators' "${nccl[@]:2}" \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 120
 #
-# --compute-type fp8: products of 8-bit floats by a cuBLASLt that computes what it is told
+# --compute-type fp8: products of 8-bit floats by a cuBLASLt that computes what the descriptors say
 # (tests/fake/libfake_cublaslt.c), with a runtime without a GPU. Communication keeps its type.
 
 set -u

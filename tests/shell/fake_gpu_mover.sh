@@ -33,9 +33,9 @@ done
 unset FB_MOVER_MEMORY
 verdict fake_gpu_movers
 
-# The NCCL that is none moves nothing, but tells what it is asked: the first group names all pairs
-# in both directions.
-# It refuses groups that name a pair of ranks differently when these are not connected yet.
+# The fake NCCL moves nothing, but writes down its calls: the first group names all pairs in both
+# directions. It refuses groups that name a pair of ranks differently when these are not connected
+# yet.
 export FB_FAKE_NCCL_LOG=$FB_TMP/nccl FB_FAKE_NCCL_MEET=$FB_TMP/pairs
 mkdir "$FB_FAKE_NCCL_MEET"
 FB_FAKE_GPU_EACH=1 moves 3 right nccl

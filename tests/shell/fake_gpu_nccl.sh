@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 120
 #
-# What is asked of NCCL call by call, with a library that only writes down how it is called
+# The calls that engine nccl makes to NCCL, with a library that only writes down how it is called
 # (tests/fake/libfake_nccl.c) and a runtime without a GPU.
 
 set -u

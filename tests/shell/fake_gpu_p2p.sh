@@ -4,8 +4,8 @@
 #
 # The host's side of what point-to-point programs do with libraries and GPU memory, with a runtime
 # whose GPU does nothing (tests/fake/cudart.c): MPI libraries that take it and such that do not, and
-# an NCCL that moves nothing (tests/fake/libfake_nccl.c) and is told of buffers. What arrives is
-# seen with GPUs only, by tests/gpu/run.
+# an NCCL that moves nothing (tests/fake/libfake_nccl.c) and registers buffers. What arrives is seen
+# with GPUs only, by tests/gpu/run.
 
 set -u
 export LC_ALL=C
@@ -61,7 +61,7 @@ measured 2 ', CUDA-aware'
 verdict fake_gpu_p2p_mpi
 
 # Without cross-memory attach Open MPI 4 has no windows, unless there is a network for them, or it
-# is told to carry them by messages, as the reason says.
+# is set to carry them by messages, as the reason says.
 if [ "$MPI" = openmpi ]; then
 	preload=
 	unset OMPI_MCA_osc
@@ -91,7 +91,7 @@ if [ "$MPI" = openmpi ]; then
 fi
 preload=
 
-# NCCL is told of buffers as --registration says: of memory whose handles it can pass on.
+# NCCL registers buffers as --registration says: of memory whose handles it can pass on.
 export FB_FAKE_GPU_EACH=1
 nccl=(--engine nccl --nccl-library "${aware%/*}/libfake_nccl.so")
 for ranks in 2 3; do

@@ -3,8 +3,8 @@
 # timeout: 120
 #
 # The column `path` between GPUs, with a runtime that has none (tests/fake/cudart.c) and an NVML
-# that says what it is told (tests/fake/libfake_nvml.c): how GPUs reach each other, what their links
-# carried, and bytes that took the wrong way.
+# that returns what the test sets (tests/fake/libfake_nvml.c): how GPUs reach each other, what their
+# links carried, and bytes that took the wrong way.
 
 set -u
 export LC_ALL=C

@@ -26,7 +26,7 @@ case $reason in
 	expect "cases of nccl" "$("$bin/all_reduce" --engine nccl --nccl-force ring:ll,tree \
 		--registration none,window --launch stream,graph --bytes 64 --list |
 		grep -c '^all_reduce nccl')" 8
-	# Choices of theirs add nothing to others.
+	# Options of these engines add nothing to other engines.
 	expect "cases of mpi" "$("$bin/all_reduce" --engine mpi --nccl-force all \
 		--registration all --copy-direction all --bytes 64 --list |
 		grep -c '^all_reduce mpi')" 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the shell tests share: comparing, and one line PASS or FAIL for each group of comparisons.
-# `bad` is what a test exits with.
+# Functions that the shell tests share: comparisons, and one line PASS or FAIL for each group of
+# comparisons. `bad` is what a test exits with.
 
 # shellcheck disable=SC2034
 bad=0

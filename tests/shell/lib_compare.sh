@@ -4,7 +4,7 @@
 # What the tests of compare share. tests/golden/compare/study/ holds two sides of eight launches
 # whose answers are known (rows.txt says by how much side b is slower), with a row that lacks a
 # launch, one whose first attempt failed, one that only one side has, one that only one side could
-# run, one with few samples, and one whose change is below what the clock can tell.
+# run, one with few samples, and one whose change is below the resolution of the clock.
 
 . tests/shell/lib.sh
 golden=$PWD/tests/golden/compare

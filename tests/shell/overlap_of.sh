@@ -42,7 +42,7 @@ expect "header" "$(head -n 1 "$FB_TMP/out")" \
 holds "$FB_TMP/out" '^device 0, 2 steps +80 +45 +42.50 +32.50 +0.1538 +32.50 '
 holds "$FB_TMP/out" '^  step 1 +65 '
 holds "$FB_TMP/out" 'exposed_us 20 to 45: the least and the greatest step$'
-# Without marks all is one step; names can be told otherwise.
+# Without marks all is one step; an option gives other names.
 says '0,0,160,90,85,65,0.235294,20,5,1,10' $golden/kineto.json --step 'no such mark'
 says '0,0,95,95,0,0,,0,0,0,0 0,1,65,60,0,0,,0,5,1,10' $golden/kineto.json --communication nothing
 verdict overlap_of_kineto

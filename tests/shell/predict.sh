@@ -44,7 +44,7 @@ holds "$out" '^all_reduce ring simple, 9 times on 4 to 16 ranks$'
 holds "$out" '^ +8 +- +257.0$'
 verdict predict_unlike_nodes
 
-# The largest number of ranks is twice as slow: who extrapolates is told by how much it is off.
+# The largest number of ranks is twice as slow: the extrapolation says by how much it is off.
 mkdir "$FB_TMP/bent"
 rows_to "$FB_TMP/bent/all_reduce.csv"
 for bytes in 8 4096 1048576; do
@@ -59,7 +59,7 @@ grep -q '^ .* ring simple' "$out" && fail "a model that is off by half is used"
 verdict predict_error
 
 # Without the 4 ranks there is one number of ranks, which cannot tell the start from its 2 messages:
-# these then take 9 / 2 us each, so 27 us are expected for 17. One time alone tells nothing.
+# these then take 9 / 2 us each, so 27 us are expected for 17. One time alone says nothing.
 mkdir "$FB_TMP/two"
 rows_to "$FB_TMP/two/all_reduce.csv"
 for bytes in 8 4096 1048576; do

@@ -58,7 +58,7 @@ row variant='env.NCCL_CUMEM_ENABLE=0' path="$ran ring ll via P2P/IPC"
 row variant='env.NCCL_CUMEM_ENABLE=0' bytes=16 path="$ran ring ll via P2P/CUMEM/read"
 row variant='env.NCCL_P2P_LEVEL=LOC' path="$ran ring ll via P2P/IPC"
 row variant='env.NCCL_P2P_LEVEL=NVL' path="$ran ring ll via P2P/IPC"
-# Kernels of windows: of this function, of another one; rows without windows, which tell nothing.
+# Kernels of windows: of this function, of another one; rows without windows, which say nothing.
 symmetric="$ran symmetric AllReduce_AGxLL_R"
 row variant='env.NCCL_SYM_KERNEL=AllReduce_AGxLL_R' registration=window path="$symmetric"
 row variant='env.NCCL_SYM_KERNEL=AllReduce_RSxLD_AGxST' registration=window path="$symmetric"

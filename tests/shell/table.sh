@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What a run writes to standard output: CSV where nobody reads it, a table in the order of sizes on
-# a terminal and beside --csv, and what is asked for anywhere.
+# The standard output of a run: CSV where it is no terminal, a table in the order of sizes on a
+# terminal and beside --csv, and the format that --format names everywhere.
 
 set -u
 export LC_ALL=C
@@ -53,7 +53,8 @@ expect "tables" "$(grep -cE '^(operation|memory) .*variant .*:$' "$FB_TMP/out")"
 [ "$(wc -L <"$FB_TMP/out")" -le 110 ] || fail "a table of $(wc -L <"$FB_TMP/out") columns"
 verdict table_format
 
-# A terminal of our own. What the launcher gives its ranks tells nothing: Open MPI gives them one.
+# A terminal of our own. The standard output of ranks says nothing, because Open MPI gives them a
+# terminal.
 if fb_have script; then
 	on_terminal() {
 		script -qec "scripts/launch 2 $bin/all_reduce ${few[*]} --quiet $1" /dev/null \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What real files have and textbooks leave out: rows without variation, without some launches,
- * without a side; and values that must be refused.
+ * Irregular result files: rows without variation, without some launches, without a side; and values
+ * that must be refused.
  */
 #include "common/base/error.h"
 #include "scripts/tools/compare/effect.h"

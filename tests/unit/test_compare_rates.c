@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What compare promises, by simulation with fixed seeds: whole comparisons alarm without cause in
+ * Error rates of compare, by simulation with fixed seeds: whole comparisons raise a false alarm in
  * 5% of cases, whatever rows have in common, and changes are found as often as they should be.
  *
  * 399 draws instead of 9999: the rate of false alarms is exact for every number of draws.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the GPU engine's device code computes against the host's kernels, to the bit: every type
- * and operation on random bits, where most sums are rounded, and all pairs of 8-bit floats, with
- * infinities and NaNs.
+ * Compares the results of the GPU engine's device code with those of the host's kernels, bit by
+ * bit: every type and operation on random bits, where most sums are rounded, and all pairs of 8-bit
+ * floats, with infinities and NaNs.
  */
 #include "common/base/combine.h"
 #include "common/base/rng.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What building costs, and what the cost model says where the answer is known.
+ * The time and memory of building a plan, and the cost model where its answer is known.
  *
  * One rank's plan of 1,024 ranks takes under 50 ms, of 16,384 under 1 s for algorithms with a
  * logarithmic number of steps, with memory in proportion to the rank's own steps. Time is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What serve is made of: generated traces have the quantiles of the published ones and the mean
- * rate asked for; files of both formats, and lines that are of none; the book of a cache's blocks
+ * The parts of serve: generated traces have the quantiles of the published ones and the mean rate
+ * asked for; files of both formats, and lines that are of none; the book of a cache's blocks
  * against a simple model of it; times of requests that a stalled service made wait, which a closed
  * loop would leave out; and which blocks of a cache are moved, carried out and compared by bytes.
  */

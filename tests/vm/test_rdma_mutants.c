@@ -200,8 +200,8 @@ static void test_asleep(struct fb_group *world, const struct fb_rdma_settings *s
 }
 
 /*
- * A file is no dma-buf: whoever insists on it hears so, who does not gets the other way, by
- * address, which host memory can be registered by.
+ * A file is no dma-buf: a caller that insists on it gets an error, and another one gets the other
+ * way, by address, which host memory can be registered by.
  */
 static void test_refusal(const struct fb_group *world, const struct fb_rdma_settings *settings)
 {

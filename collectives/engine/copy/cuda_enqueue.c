@@ -2,11 +2,11 @@
 /*
  * Executes a rank's list: copies by the copy engines, flags by stream memory operations.
  *
- * Neighbouring flags of a stream go as one cuStreamBatchMemOp, which does them in order. Its
- * writes are without CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, so that each is behind all that the
- * stream did before, for whoever reads it on any GPU. cudaMemcpyBatchAsync changed its arguments
- * in CUDA 13; the runtime is linked in, so the header tells which it is. It cannot be captured,
- * so graphs hold single copies.
+ * Neighbouring flags of a stream go as one cuStreamBatchMemOp, which does them in order. Its writes
+ * are without CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, so that each is behind all that the stream
+ * did before, for whoever reads it on any GPU. cudaMemcpyBatchAsync changed its arguments in CUDA
+ * 13; the runtime is linked in, so the header's version says which it is. It cannot be captured, so
+ * graphs hold single copies.
  */
 #include <stdlib.h>
 

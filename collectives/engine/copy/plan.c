@@ -88,7 +88,7 @@ static int min(int a, int b)
 	return a < b ? a : b;
 }
 
-/* Each copy begins when its own peer is ready, and tells only that one. */
+/* Each copy begins when its own peer is ready, and notifies only that one. */
 static void plan_streams(struct fb_copy_maker *m)
 {
 	int copies = 0, streams, stream = 0, peer;

@@ -41,7 +41,7 @@ bool fb_cuda_has_tma(const struct cuda_engine *e)
 	return attributes.ptxVersion >= 90;
 }
 
-/* A kernel may use more shared memory than what all GPUs have only where it is told so. */
+/* Without an attribute, a kernel has only the shared memory that all GPUs have. */
 static int allow_pool(const void *kernel)
 {
 	return FB_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

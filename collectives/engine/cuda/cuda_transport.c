@@ -111,7 +111,7 @@ int fb_cuda_choose_via(struct cuda_request *r)
 	return FB_OK;
 }
 
-/* Kind of memory that links of a kind are in; user buffers of some kinds tell which handles. */
+/* Kind of memory that links of a kind are in; the kind of user buffers decides which handles. */
 static enum fb_gpu_memory memory_of(enum fb_cuda_wire wire, const struct fb_case *c)
 {
 	if (wire == FB_CUDA_PINNED)

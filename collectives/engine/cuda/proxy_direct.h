@@ -6,8 +6,8 @@
 #include "collectives/engine/cuda/proxy_links.h"
 
 /*
- * Has the device carry what the GPU has put into its slots. Returns whether something moved on.
- * Failures are the transport's, whose progress() tells.
+ * Has the device carry what the GPU has put into its slots. Returns whether something moved on. The
+ * transport reports failures by its progress().
  */
 bool fb_gpu_direct_out(struct fb_gpu_proxy_link *link);
 

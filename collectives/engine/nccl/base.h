@@ -16,7 +16,7 @@ struct fb_nccl_base {
 	bool has_nccl;
 	int least_major;            /* compute capability of all ranks' GPUs */
 	char why[FB_REASON_CHARS];  /* what is missing */
-	struct fb_nccl_setup setup; /* as far as NCCL has told */
+	struct fb_nccl_setup setup; /* as far as NCCL's log has it */
 };
 
 /*

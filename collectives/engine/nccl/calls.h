@@ -50,7 +50,7 @@ bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_oper
 void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_algo_proto *choice,
 			    int channels);
 
-/* Pure: whether this NCCL can be told so of CTAs. Writes the reason otherwise. */
+/* Pure: whether this NCCL accepts these settings of CTAs. Writes the reason otherwise. */
 bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *ctas, char *reason,
 		      size_t n);
 

@@ -40,7 +40,7 @@ struct nccl_request {
 	struct fb_nccl_group *group;
 	struct fb_nccl_call call;
 	struct fb_nccl_ran ran;
-	struct fb_nccl_wire wire; /* of its communicator, as far as told by then */
+	struct fb_nccl_wire wire; /* of its communicator, as far as logged by then */
 	double model_us;          /* NAN: not known */
 	struct fb_nccl_gpu_time gpu;
 	double kept_us; /* the communicator and what it connected, of which other rows profit */

@@ -280,7 +280,7 @@ static int make_communicators(struct process_engine *e, enum fb_nccl_way way)
 	return err;
 }
 
-/* With one call, which connects what NCCL connects at first use, and of which the log tells. */
+/* With one call, which connects what NCCL connects at first use, and which the log has. */
 static int set_up(struct process_request *r)
 {
 	struct process_engine *e = engine_of(r);

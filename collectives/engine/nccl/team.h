@@ -56,7 +56,7 @@ const struct fb_gpu *fb_nccl_team_gpu(const struct fb_nccl_team *team, int membe
 
 /*
  * Calls job(arg, member) for each GPU, which is current then: all at once in their threads
- * (`threads`), or one after the other. The first error of theirs is returned. The process's usual
+ * (`threads`), or one after the other. The first error of them is returned. The process's usual
  * device is current again in the caller's thread.
  */
 int fb_nccl_team_each(struct fb_nccl_team *team, bool threads, int (*job)(void *arg, int member),

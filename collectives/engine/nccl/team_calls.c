@@ -58,7 +58,7 @@ static int end_capture(void *graphs, int member)
 	struct graphs *g = graphs;
 	int err = fb_gpu_stream_capture_end(g->calls->stream[member]);
 
-	/* The others have to end theirs as well. */
+	/* The other members have to end their calls as well. */
 	g->err = g->err ? g->err : err;
 	return FB_OK;
 }

@@ -336,7 +336,7 @@ void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb
 	*log = (struct fb_nccl_log){.nccl = NULL};
 }
 
-/* Rank 0 writes the row: it takes over what the first rank that has warnings was told. */
+/* Rank 0 writes the row: it takes over the log of the first rank that has warnings. */
 static void share_warnings(const struct fb_group *group, struct fb_nccl_wire *wire)
 {
 	int own = wire->warnings, first = own ? group->rank : group->nranks, most;

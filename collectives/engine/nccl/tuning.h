@@ -74,14 +74,14 @@ struct fb_nccl_log {
 
 /*
  * Local. Nothing is logged where it cannot be. End reads the file, removes it if it is this
- * module's, fills *ran, with what the profiler tells where the log does not (zeroes where nothing
- * is told), and adds to *wire.
+ * module's, fills *ran, with what the profiler reports where the log has nothing (zeroes where both
+ * have nothing), and adds to *wire.
  */
 void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl, int rank);
 void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire);
 
 /*
- * Collective, in place of the end: *ran becomes what rank 0's log tells. *wire is this rank's, but
+ * Collective, in place of the end: *ran becomes what rank 0's log says. *wire is this rank's, but
  * for warnings, which are those of the rank with most, and the text of the first rank with any. Its
  * setup is *known with what this log adds, and goes back there. The setup of rank 0 and the paths
  * of all ranks become facts of the launch.

@@ -83,7 +83,7 @@ struct fb_nccl_group {
 	struct fb_nccl_need need;
 	fb_nccl_comm comm;  /* NULL: aborted */
 	void *registered;   /* handle or window */
-	struct fb_nccl_wire wire; /* what this rank's log has told; filled by who reads the log */
+	struct fb_nccl_wire wire; /* from this rank's log; filled by the code that reads the log */
 	struct fb_nccl_group *next;
 };
 

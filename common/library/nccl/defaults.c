@@ -252,7 +252,7 @@ static bool is_set(const char *settings, const char *name)
 	size_t n = strlen(name);
 	const char *at = strstr(settings, name);
 
-	/* Older versions do not tell what was set. */
+	/* Older versions do not report what was set. */
 	if (getenv(name))
 		return true;
 	while (at && !((at == settings || at[-1] == ';') && at[n] == '='))

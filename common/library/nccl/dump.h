@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What NCCL found of the machine, kept beside the results: its first communicator writes
+ * NCCL's view of the machine, kept beside the results: the first communicator writes
  * nccl-topology.xml and nccl-graph.xml, which the tool topology reads.
  */
 #ifndef FB_COMMON_LIBRARY_NCCL_DUMP_H

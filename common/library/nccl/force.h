@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What NCCL can be made to use: its algorithms and protocols, and for what they exist.
+ * NCCL's algorithms and protocols, for which collectives each of them exists, and how a
+ * communicator is made to use one.
  *
  * NCCL reads NCCL_ALGO and NCCL_PROTO when a communicator is made, not once per process (its
  * other variables it caches). So every choice gets a communicator of its own, made while the two

@@ -196,7 +196,7 @@ struct fb_nccl_event_4 {
 	};
 };
 
-/* Version 6 has the same with copy-engine collectives, of which version 5 never tells. */
+/* Version 6 has the same, and copy-engine collectives, which version 5 never reports. */
 struct fb_nccl_event_6 {
 	uint64_t type;
 	void *parent;

@@ -157,7 +157,7 @@ static int wait_of(int state)
 	}
 }
 
-/* What the proxy's thread did, as its event tells first. */
+/* The work of the proxy's thread, which its event names first. */
 static const char *control_of(int state)
 {
 	static const char *const names[] = {"idle", "active", "sleep", "wakeup", "append",

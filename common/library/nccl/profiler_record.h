@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the profiler plugin writes, apart from what versions of its interface call: the events of a
- * rank of a communicator, as lines of a CSV and as a Chrome trace. Functions return what NCCL is
- * to be told: 0, or 2, ncclSystemError.
+ * The files of the profiler plugin, the same for all versions of its interface: the events of a
+ * rank of a communicator, as lines of a CSV and as a Chrome trace. Functions return the result for
+ * NCCL: 0, or 2, ncclSystemError.
  */
 #ifndef FB_COMMON_LIBRARY_NCCL_PROFILER_RECORD_H
 #define FB_COMMON_LIBRARY_NCCL_PROFILER_RECORD_H
@@ -13,7 +13,7 @@
 
 struct fb_nccl_profile; /* opaque */
 
-/* Texts are NCCL's or this program's, of static storage. Zeroes and NULL: not told. */
+/* Texts are NCCL's or this program's, of static storage. Zeroes and NULL: not reported. */
 struct fb_nccl_record {
 	const char *kind, *func, *datatype, *algorithm, *protocol, *kernel;
 	size_t count;
@@ -43,9 +43,9 @@ int fb_nccl_profile_open(struct fb_nccl_profile **profile, uint64_t hash, int ra
 int fb_nccl_profile_close(struct fb_nccl_profile *profile);
 
 /*
- * A program that watches its own calls (watch.h): no files are written, and the program is told of
- * each communicator, of each event when it begins, and of events with a handle also when they end.
- * `begun` gives the handle of an event that is no channel, with `kept` set; NULL: it has none.
+ * A program that watches its own calls (watch.h): no files are written, and the program is notified
+ * of each communicator, of each event when it begins, and of events with a handle also when they
+ * end. `begun` gives the handle of an event that is no channel, with `kept` set; NULL: it has none.
  * Channels have it as their parent. Plugins for other jobs have no watcher: NULL.
  */
 struct fb_nccl_watcher {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See watch.h. NCCL tells from the caller's threads, and of channels from a thread of its own. */
+/*
+ * See watch.h. NCCL reports calls from the caller's threads, and channels from a thread of its own.
+ */
 #include "common/library/nccl/watch.h"
 
 #include <pthread.h>
@@ -47,7 +49,7 @@ static void opened(int *mask, int known)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-/* NCCL's own thread may tell of a channel when the next call is watched already. */
+/* NCCL's own thread may report a channel when the next call is watched already. */
 static bool is_late(const struct fb_nccl_record *e)
 {
 	return e->channel >= 0 && e->parent && e->parent != watch.number;
@@ -124,7 +126,7 @@ void fb_nccl_watch_begin(bool gpu)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-/* Whether all channels of which the call told have ended. With the lock. */
+/* Whether all channels that the call reported have ended. With the lock. */
 static bool is_told(void)
 {
 	return watch.begun >= watch.expected && watch.begun == watch.ended;

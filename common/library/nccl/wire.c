@@ -28,7 +28,7 @@ static bool text_behind(const char *line, const char *before, const char *ends, 
 
 /*
  * The device of that number in "[0]mlx5_0:1/RoCE [RO]; ...", with its port, or the interface in
- * "[0]eth0:10.0.0.1<0>"; the number itself where not told.
+ * "[0]eth0:10.0.0.1<0>"; the number itself where the log has no name.
  */
 static void name_device(const struct fb_nccl_setup *setup, bool port, int number, char *name,
 			size_t n)
@@ -76,7 +76,7 @@ static void add_way(struct fb_nccl_wire *wire, const char *way)
 		snprintf(wire->via + used, sizeof(wire->via) - used, "%s%s", used ? ", " : "", way);
 }
 
-/* "Channel 00/0 : 0[0] -> 1[1] [send] via ..."; what it receives on is the sender's to tell. */
+/* "Channel 00/0 : 0[0] -> 1[1] [send] via ..."; the sender's log has what it receives on. */
 static void parse_channel(const char *line, struct fb_nccl_wire *wire)
 {
 	char text[WAY_CHARS], way[WAY_CHARS];
@@ -91,7 +91,7 @@ static void parse_channel(const char *line, struct fb_nccl_wire *wire)
 	}
 }
 
-/* In versions that tell of it at level INFO only. */
+/* In versions that report it at level INFO only. */
 static const char *const slower[] = {"unable to enable P2P", "falling back", "Falling back"};
 
 static void parse_warning(const char *line, struct fb_nccl_wire *wire)
@@ -108,7 +108,7 @@ static void parse_warning(const char *line, struct fb_nccl_wire *wire)
 		snprintf(wire->warning, sizeof(wire->warning), "%s", text + strlen("NCCL WARN "));
 }
 
-/* Takes the text behind `before`, without blanks at its ends, if nothing was told of it yet. */
+/* Takes the text behind `before`, without blanks at its ends, if the log had nothing of it yet. */
 static bool take(const char *line, const char *before, const char *ends, char *text, size_t n)
 {
 	char found[LINE_CHARS];
@@ -219,7 +219,7 @@ static bool parse_direct(const char *line, struct fb_nccl_setup *s)
 	return true;
 }
 
-/* Whether the line tells of the setup. Versions write "Bootstrap :" or "Bootstrap:". */
+/* Whether the line is about the setup. Versions write "Bootstrap :" or "Bootstrap:". */
 static bool parse_setup(const char *line, struct fb_nccl_setup *s)
 {
 	char devices[sizeof(s->devices)] = "[";

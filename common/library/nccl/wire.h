@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What carries NCCL's bytes, read from its log (NCCL_DEBUG=INFO; subsystems INIT, BOOTSTRAP, ENV,
+ * The path of NCCL's bytes, read from its log (NCCL_DEBUG=INFO; subsystems INIT, BOOTSTRAP, ENV,
  * GRAPH, P2P, SHM, NET).
  *
  * A rank writes a line for each connection it sends on, when an algorithm is first used; which
@@ -14,8 +14,8 @@
 struct fb_session;
 
 /*
- * What NCCL tells once in a process, or of the process's first communicator. Empty texts: not
- * told.
+ * What NCCL logs once in a process, or for the process's first communicator. Empty texts: not
+ * logged.
  */
 struct fb_nccl_setup {
 	char network[32];    /* "IB", "Socket" or a plugin's name */
@@ -32,20 +32,20 @@ struct fb_nccl_setup {
 	bool settings_cut;   /* there were more */
 };
 
-/* Plain data, to be broadcast as bytes. Empty texts: not told. */
+/* Plain data, to be broadcast as bytes. Empty texts: not logged. */
 struct fb_nccl_wire {
 	struct fb_nccl_setup setup;
 	char via[320];     /* "P2P/CUMEM", "SHM/direct", "NET/IB/mlx5_0:1/GDRDMA"; each once */
-	int warnings;      /* lines of level WARN, and those that tell of a slower way */
+	int warnings;      /* lines of level WARN, and those that report a slower way */
 	char warning[128]; /* the first one */
 };
 
-/* Adds what the log tells to *wire. Pure. */
+/* Adds the log's contents to *wire. Pure. */
 void fb_nccl_wire_parse(const char *log, struct fb_nccl_wire *wire);
 
 /*
- * Local: what is told of the setup, as facts of the launch: "nccl.ring" and its likes, and the
- * defaults of the variables that were not set in this version (22809); see defaults.h.
+ * Local: the setup in the log, as facts of the launch, such as "nccl.ring", and the defaults of the
+ * variables that were not set in this version (22809); see defaults.h.
  */
 void fb_nccl_wire_facts(const struct fb_session *session, int version,
 			const struct fb_nccl_setup *setup);

@@ -310,7 +310,7 @@ int fb_gpu_launches_enqueue(const struct fb_gpu_launches *l, struct fb_gpu_mover
 	uint32_t first = 0;
 	int err = FB_OK;
 
-	/* A launch that only waits has one block; so has one that tells, and moves nothing. */
+	/* A launch that only waits has one block; so has one that only notifies. */
 	while (n > FB_MOVE_MOST_WAYS && !err) {
 		err = launch(&waits, m, wait, FB_MOVE_MOST_WAYS, stream);
 		wait += FB_MOVE_MOST_WAYS;

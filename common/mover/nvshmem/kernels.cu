@@ -2,8 +2,8 @@
 /*
  * See kernels.h. A chunk of at most FB_MOVE_CHUNK bytes is a call of a team of threads. Behind its
  * calls each thread executes nvshmem_quiet; the block that is the last to have done so, which the
- * others have told by an atomic between two fences, sends the signal. Where one block moves one
- * piece, the call carries the signal by itself.
+ * others have counted themselves by an atomic between two fences, sends the signal. Where one block
+ * moves one piece, the call carries the signal by itself.
  */
 #include <nvshmem.h>
 #include <nvshmemx.h>

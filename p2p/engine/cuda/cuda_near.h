@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where a rank waits for small messages. The second-level cache of a large GPU has two halves, and
- * a page of 4 KiB has its home in one of them, by a hash of physical addresses that nobody tells.
- * A look from a multiprocessor beside the other half takes some 100 cycles longer, so a ping-pong
- * would take 0.06 us more or less on either side, by chance (H200). Each rank therefore looks at
- * all pages that it could wait at, and takes the nearest.
+ * a page of 4 KiB has its home in one of them, by a hash of physical addresses that is not
+ * documented. A look from a multiprocessor beside the other half takes some 100 cycles longer, so a
+ * ping-pong would take 0.06 us more or less on either side, by chance (H200). Each rank therefore
+ * looks at all pages that it could wait at, and takes the nearest.
  */
 #ifndef FB_P2P_ENGINE_CUDA_CUDA_NEAR_H
 #define FB_P2P_ENGINE_CUDA_CUDA_NEAR_H

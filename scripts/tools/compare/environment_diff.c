@@ -120,7 +120,7 @@ static bool one_sided(const char *name, const struct fb_view *other)
 	/* The program did not run on the other side, or its version there lacks the option. */
 	if (of)
 		return true;
-	/* Bindings are facts of single ranks, and a side without any facts tells nothing. */
+	/* Bindings are facts of single ranks, and a side without any facts says nothing. */
 	return !strncmp(name, "bind.", 5) || other->count == 0;
 }
 

@@ -66,7 +66,7 @@ struct fb_family {
 	double least_p;	      /* the least p that a complete row could have got */
 	/*
 	 * The |t| that a row of the full family has to reach for p <= 0.05; INFINITY: none is
-	 * enough; NAN: no complete row. It tells what could have been detected (power.h).
+	 * enough; NAN: no complete row. It shows what could have been detected (power.h).
 	 */
 	double critical_t;
 	double degrees; /* of freedom of t: launches - 2, or blocks - 1; less for Welch's */

@@ -56,7 +56,7 @@ static size_t take_side(const struct fb_design *design, const double *time, cons
 	return n;
 }
 
-/* The mean of both sides' rho by launches; sides that tell nothing are left out. */
+/* The mean of both sides' rho by launches; sides without differences are left out. */
 static double row_rho(const struct fb_design *design, const double *time, const double *y,
 		      double *room)
 {

@@ -15,7 +15,7 @@
 #define FB_DRIFT_SHARE 0.2
 
 struct fb_order {
-	size_t rows;	 /* with at least 8 launches that tell something: 3 a side, not all equal */
+	size_t rows;	 /* with at least 8 launches that differ: 3 a side, not all equal */
 	size_t drifting; /* of these, with |rho| > 0.7 */
 	bool drift;	 /* more than 20% of them: verdicts are to be demoted to UNSURE */
 	/*
@@ -27,8 +27,8 @@ struct fb_order {
 
 /*
  * Spearman's rho of y with time[launch] (any unit and origin), inside of each side (a real change
- * between sides is no drift), weighted by the sides' launches. rho[rows] may be NULL; rows
- * that tell nothing get NAN. Returns 0 or FB_EINPUT (bad design, infinite value, NaN time).
+ * between sides is no drift), weighted by the sides' launches. rho[rows] may be NULL; rows without
+ * differences get NAN. Returns 0 or FB_EINPUT (bad design, infinite value, NaN time).
  */
 int fb_order_check(const struct fb_design *design, const double *time, const double *y, size_t rows,
 		   double *rho, struct fb_order *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a comparison could have found: the least change it detects, and the launches that a change
- * of given size needs. Said with every UNSURE, so that it does not pass for "unchanged".
+ * The power of a comparison: the least change it detects, and the launches that a change of given
+ * size needs. It is printed with every UNSURE, so that it does not pass for "unchanged".
  *
  * noise is the standard deviation of y between launches (fb_effect.noise). Changes are on the
  * logarithmic scale: exp(change) is the ratio.

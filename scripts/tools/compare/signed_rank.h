@@ -14,9 +14,9 @@ enum { FB_SIGNED_RANK_EXACT = 200 };
 
 /*
  * The two-sided p of d[0 .. n), n >= 1: the share of the 2^n choices of signs whose signed rank sum
- * is at least as far from 0. Differences of equal size share mid-ranks; those that are 0 take
- * part in the ranking and then count for no side (Pratt, 1959). Normal approximation beyond
- * FB_SIGNED_RANK_EXACT; *exact tells which. Returns 0 or FB_EINPUT (n = 0, or a value that is not
+ * is at least as far from 0. Differences of equal size share mid-ranks; those that are 0 take part
+ * in the ranking and then count for no side (Pratt, 1959). Normal approximation beyond
+ * FB_SIGNED_RANK_EXACT; *exact says which. Returns 0 or FB_EINPUT (n = 0, or a value that is not
  * finite) with nothing set.
  */
 int fb_signed_rank(const double *d, size_t n, double *p, bool *exact);

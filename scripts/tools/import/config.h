@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a log says about the configuration of a run beside the output of the tool itself: command
- * lines, exported variables, and what a user's script prints. Private to import.
+ * The configuration of a run, which a log has beside the output of the tool itself: command lines,
+ * exported variables, and what a user's script prints. Private to import.
  *
  * Runs of unlike configuration must not become launches of one case, so what is found here goes
  * into the rows' keys.

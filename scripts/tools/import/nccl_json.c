@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nccl-tests writes with -J: version 3 of its file, and the earlier ones, which lack some
- * names. With -I 1 it holds every repetition's time, so that real samples come of it; they are
- * rows of their own, timed by events on the device and not by the host's clock.
+ * Reads the file that nccl-tests writes with -J: version 3 and the earlier ones, which lack some
+ * names. With -I 1 it holds every repetition's time, which gives real samples; they are separate
+ * rows, timed by events on the device and not by the host's clock.
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/json.h"
@@ -105,7 +105,7 @@ static void take_config(struct state *s, const json_t *document)
 	take_devices(s, config);
 }
 
-/* Which line a result is in cannot be told from parsed JSON: its number in the list stands in. */
+/* Parsed JSON does not say in which line a result is, so its number in the list is used instead. */
 static int complain(const struct state *s, size_t index, const char *what)
 {
 	return fb_error(FB_EINPUT, "%s: result %zu of \"results\": %s", s->text->path, index + 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of nvbandwidth; see nvbandwidth.h. A value is the median of a few samples (3, unless told
+ * Rows of nvbandwidth; see nvbandwidth.h. A value is the median of a few samples (3, unless asked
  * otherwise, which it does not print), each of 16 copies of a buffer whose size it does not print
  * either: the time of a copy follows from the usual size, and the row says so.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What perftest prints: a title and the settings between rules, a line of column names, and a
- * row for each size. Names hold blanks, so that the columns follow from which names there are.
+ * Reads the output of perftest: a title and the settings between rules, a line of column names, and
+ * a row for each size. Names hold blanks, so that the columns follow from which names there are.
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/perftest.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What DCGM, switches and fabric managers counted while launches ran, as facts of these launches:
- * mean, range and growth of each counter between a launch's first and last row; see import.h.
+ * Counters of DCGM, switches and fabric managers as facts of the launches that ran then: mean,
+ * range and growth of each counter between a launch's first and last row; see import.h.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -37,7 +37,7 @@ static char *past_digits(char *at)
 	return at > start ? at : NULL;
 }
 
-/* What mpirun and srun put before a rank's line, if told to. */
+/* The prefix that mpirun and srun put before a rank's line, if an option asks for it. */
 static char *without_prefix(char *line)
 {
 	char *at;

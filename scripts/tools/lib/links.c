@@ -112,7 +112,7 @@ static double nvlink_to_peer(const struct fb_node_facts *facts, const char *host
 	for (; to; to = strstr(to, ", ") ? strstr(to, ", ") + 2 : NULL)
 		if (sscanf(to, "%*s %u", &count) == 1 && count < least)
 			least = count;
-	/* Links that are down take nothing from the bound, as far as the counts tell. */
+	/* Links that are down take nothing from the bound, as far as the counts show. */
 	return least < up ? whole * least / all : whole;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What rows can show of a bad network or machine: the sign, its usual causes, where to look, and
- * what helps. All of it is in one table, so that the report, `summary --flags` and docs/start.md
- * say the same.
+ * Symptoms of a bad network or machine that rows can show: the sign, its usual causes, where to
+ * look, and what helps. All of it is in one table, so that the report, `summary --flags` and
+ * docs/start.md say the same.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_SYMPTOMS_H
 #define FB_SCRIPTS_TOOLS_LIB_SYMPTOMS_H

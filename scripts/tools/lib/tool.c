@@ -33,7 +33,7 @@ int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **ar
 		.description = tool->description,
 		.version = fb_version_text(),
 	};
-	/* Flags take no value: the tool's own table is enough to tell words from options. */
+	/* Flags take no value: the tool's own table is enough to separate words from options. */
 	size_t count = fb_arguments_split(tool->table, argc, argv);
 	int code;
 

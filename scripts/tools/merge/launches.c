@@ -2,8 +2,8 @@
 /*
  * Joins the launches.csv of sweeps; see merge.h.
  *
- * A line must belong to the same rows as before. So its launch_index changes as theirs does, and
- * its `run` tells them from rows that another source has under that number.
+ * A line must belong to the same rows as before. So its launch_index changes as that of its rows
+ * does, and its `run` separates them from rows that another source has under that number.
  */
 #include "common/base/error.h"
 #include "common/record/csv.h"

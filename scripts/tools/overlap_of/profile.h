@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a profiler saw of a job, whatever its format: what devices and hosts did when, and what of
+ * A job as a profiler recorded it, in any format: when devices and hosts did what, and how much of
  * the communication was exposed.
  */
 #ifndef FB_SCRIPTS_TOOLS_OVERLAP_OF_PROFILE_H

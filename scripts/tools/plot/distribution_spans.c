@@ -28,7 +28,7 @@ static bool is_new(const struct fb_sheet *s, size_t line, int row)
 	return true;
 }
 
-/* Rows lie one behind the other, so that most lines are told by the one before. */
+/* Rows lie one behind the other, so that the line before finds most lines. */
 static size_t find_row(const struct fb_sheet *s, int row, uint64_t figure, const char **text)
 {
 	const char *last = NULL;

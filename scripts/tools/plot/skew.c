@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How far ranks are apart, against size: the slowest rank's time (which is the row's value), the
- * mean and the quickest rank's, and how far apart they began. For the quickest algorithm at each
- * size and for the library. What each single rank did is the kind `ranks`.
+ * The skew of ranks against size: the time of the slowest rank (which is the row's value), the
+ * mean, the time of the quickest rank, and the skew at the start. The figure has the quickest
+ * algorithm at each size, and the library. The kind `ranks` has each single rank.
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"

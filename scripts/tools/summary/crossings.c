@@ -8,7 +8,7 @@
 
 enum { LABELS = 64 };
 
-/* Whether NCCL chose by itself, or was told what to use. */
+/* Whether NCCL chose by itself, or was forced. */
 enum choice { OTHER_ENGINE, CHOSEN, FORCED };
 
 /* The cells of a section, by who carried them out. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was measured of NCCL, as its tuner plugin of this project reads it (FB_NCCL_TABLE; see
+ * Writes a table of NCCL's measured choices for this project's tuner plugin (FB_NCCL_TABLE; see
  * common/library/nccl/tuner.h). NCCL's own choice is a candidate like the others: where it is the
  * best, or cannot be told apart from it, there is no line, and NCCL chooses.
  */

@@ -197,7 +197,7 @@ static uint64_t block_bytes(const struct fb_tune_sample *s)
 	return many && ranks ? s->bytes / ranks : s->bytes;
 }
 
-/* Rows that were not right make no table: what else of theirs is wrong, nobody knows. */
+/* Rows that were not right make no table, because nobody knows what else is wrong in them. */
 static int judge(const struct fb_cell *cell)
 {
 	bool wrong = cell->status == FB_STATUS_WRONG;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Inside each of two virtual machines on one network: plans between two hosts, where nothing is
-# shared and the packets are real. The first starts MPI jobs; the second does what it is told.
+# shared and the packets are real. The first starts MPI jobs; the second runs commands of the first.
 #
 #	hosts.sh BUILD 0|1
 #
@@ -21,7 +21,7 @@ rdma link add rxe0 type rxe netdev eth0 || exit
 for ((i = 0; i < 100; i++)); do ibv_ready rxe0 && break; sleep 0.1; done
 vm_one_processor
 
-# The second: runs commands until it is told to end.
+# The second: runs commands until the first one ends it.
 if [ "$self" = 1 ]; then
 	: >/shared/ready
 	while [ ! -e /shared/end ]; do
@@ -71,7 +71,7 @@ verdict vm/hosts-plans $? $log
 FB_TEST_TRANSPORT=shm+rdma FB_TEST_EVERY=9 across vm0:2,vm1:2 4 "$PWD/$build/tests/test_host" \
 	all_reduce
 verdict vm/hosts-mixed $? $log
-# What a study measures between hosts without being told: RDMA, as the port's counters (here those
+# A study measures between hosts, without any option, by: RDMA, as the port's counters (here those
 # of its interface) confirm, and not TCP.
 across vm0:1,vm1:1 2 "$PWD/$build/bin/all_reduce" --quiet --engine host --algorithm ring \
 	--protocol simple,direct --bytes 64K --max-time 0.1s --min-samples 3 --max-samples 6 &&

@@ -79,7 +79,7 @@ check tcp-though-rdma 1 ',host,ring,simple,tcp,.*[,;]tcp-though-rdma' 2 "${nodes
 check steady 1 ',rdma,send,send,rdma,' 2 steady --engine rdma --bytes 64K
 check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000 \
 	--algorithm send,get --protocol send,read
-# The load needs deeper queues than the probes, which are there and get theirs made anew.
+# The load needs deeper queues than the probes, which exist and get new queues.
 check load 6 ';load=[01];' 4 loaded_latency --engine rdma --bytes 8 --probes 5 --load-bytes 20000
 check load-class 3 ';load=1;.*;load_traffic_class=32;rdma_traffic_class=104' 4 loaded_latency \
 	--engine rdma --bytes 8 --probes 5 --load-bytes 20000 --rdma-traffic-class 104 \
@@ -131,7 +131,7 @@ if vm_wanted mover-ucx "$usual"; then
 		verdict vm/mover-ucx $rc $log
 	fi
 fi
-# A WRITE with a wrong key is refused by the device of the target, and its source is told.
+# A WRITE with a wrong key is refused by the device of the target, and its source gets an error.
 if vm_wanted mover-wrong-key "$usual"; then
 	vm_run 240 2 "$build/tests/test_mover" wrong-target >$log 2>&1
 	verdict vm/mover-wrong-key $? $log

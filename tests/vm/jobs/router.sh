@@ -88,7 +88,7 @@ for way in mpi cm; do
 	verdict vm/router-$way-hops $? $log
 done
 
-# Without the router nothing arrives: whoever sends hears that nobody answers.
+# Without the router nothing arrives: the sender reports that nobody answers.
 ip netns exec router sysctl -qw net.ipv4.ip_forward=0
 across latency --engine rdma --protocol send
 rc=$?

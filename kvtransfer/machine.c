@@ -150,6 +150,13 @@ static bool beside_ucx(const struct fb_kv_machine *m, const struct fb_kv_backend
 	return ucx && b->ops && !strcmp(b->ops->transport, "nixl");
 }
 
+/* Whether a mover of host memory is asked for, and --memory names only memory of GPUs. */
+static bool lacks_memory(const struct fb_kv_machine *m, const struct fb_kv_backend *b)
+{
+	return !b->device && !fb_option_names(m->settings->memory, "host") &&
+	       !fb_option_names(m->settings->memory, "hugepage");
+}
+
 int fb_kv_machine_open(struct fb_kv_machine *m, bool device)
 {
 	bool choose = fb_option_names(m->settings->engine, automatic), wanted = choose;
@@ -164,6 +171,8 @@ int fb_kv_machine_open(struct fb_kv_machine *m, bool device)
 	if (device && wanted) {
 		err = fb_gpu_view_open(&m->gpu, m->session, m->world, m->no_gpu);
 		m->has_gpu = !err;
+		if (m->has_gpu)
+			fb_fact(m->session, "gpu.model", "%s", m->gpu.name);
 		err = err == FB_EUNSUPPORTED ? FB_OK : err;
 	}
 	if (!err && choose)
@@ -173,6 +182,9 @@ int fb_kv_machine_open(struct fb_kv_machine *m, bool device)
 
 		if (b->device)
 			snprintf(b->why, sizeof(b->why), "%s", m->no_gpu);
+		else if (lacks_memory(m, b))
+			snprintf(b->why, sizeof(b->why), "%s works in host memory, and --memory "
+				 "names none", b->name);
 		if (*b->why || !b->ops || (b->device && !m->has_gpu) || !is_asked(m, b) ||
 		    fb_kv_left_out(m, b))
 			continue;
@@ -275,7 +287,7 @@ uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device)
 bool fb_kv_left_out(const struct fb_kv_machine *m, const struct fb_kv_backend *b)
 {
 	return !strcmp(m->settings->engine, "all") &&
-	       ((b->device && !m->has_gpu) || beside_ucx(m, b));
+	       ((m->has_gpu ? lacks_memory(m, b) : b->device) || beside_ucx(m, b));
 }
 
 /* All ranks get what the lowest one with a path has. */

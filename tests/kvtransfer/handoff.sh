@@ -243,9 +243,8 @@ verdict handoff_fit
 # --engine auto goes by the path table: what kv-paths wrote of the rows above, or what a user says.
 scripts/kv-paths "$(dirname "$csv")" "$beside" >"$FB_TMP/own.paths" 2>"$FB_TMP/err" ||
 	fail "kv-paths: $(cat "$FB_TMP/err")"
-for how in 'put alone' 'get alone'; do
-	paths=$(grep -cE "^path (shm|cma|tcp) +$how" "$FB_TMP/own.paths")
-	expect "paths of three movers, $how" "$paths" 3
+for verb in put get; do
+	expect "paths, $verb" "$(grep -cE "^path (shm|cma|tcp) +$verb alone" "$FB_TMP/own.paths")" 3
 done
 expect "paths beside computing" "$(grep -cE '^path (shm|tcp) +put overlap' "$FB_TMP/own.paths")" 2
 expect "paths of messages that meet" "$(grep -c '^path mpi' "$FB_TMP/own.paths")" 0
@@ -371,6 +370,7 @@ if [ -x "$fake" ]; then
 	expect "rows beside computing on emulated GPUs" "$(rows 'beside=comp.*,(ok|few),')" 8
 	expect "computing on emulated GPUs" "$(column beside_layers | awk '$1 > 0' | wc -l)" 8
 	expect "break-evens on emulated GPUs" "$(column pack_breakeven_bytes | grep -c .)" 8
+	expect "paths of GPUs" "$(scripts/kv-paths "${csv%/*}" | grep -c '^path .* alone ')" 4
 	go 2 --engine copy,cuda --algorithm all --coalesce all --register all --page-run 0 \
 		--tokens 160
 	expect "rows of pages apart and cold registration on emulated GPUs" \

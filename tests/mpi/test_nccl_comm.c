@@ -77,7 +77,7 @@ static void test_least_ctas(struct job *job)
 
 	for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++) {
 		const struct fb_nccl_need need = {
-			.choice = fb_nccl_choice_named("library", "library"),
+			.choice = fb_nccl_algo_proto_named("library", "library"),
 			.ctas.min = is[i].least + (int)i, /* each is another communicator */
 		};
 		struct fb_nccl_group *group = NULL;

@@ -66,7 +66,7 @@ static inline uint64_t fb_kv_wire_bytes(enum fb_kv_wire wire, uint64_t bytes)
 /*
  * Local: an end of the message of a transfer between pages: the sender's (`out`), whose pages are
  * `transfer`'s local ones, or the receiver's, whose pages are its remote ones; swapped where the
- * transfer is a GET. Of a SEND and of a RECV they are the local ones. `pages` and `message` are
+ * transfer is a GET. For a SEND and a RECV they are the local ones. `pages` and `message` are
  * addresses of this rank's part and of the message, in memory of the GPU (`device`) or of the
  * processor. 0 or an error (printed); the caller closes it either way.
  */

@@ -198,7 +198,7 @@ int fb_rdma_look_up(struct fb_rdma_completions *rails, int n);
 
 /*
  * For who polls by itself: prints that of a completion which is no success, as above. Returns
- * FB_EPEER. Of all failures the first is printed, as the others follow from it.
+ * FB_EPEER. Only the first failure is printed, as the others follow from it.
  */
 int fb_rdma_failed(struct fb_rdma_completions *completions, const struct ibv_wc *wc);
 

@@ -90,8 +90,8 @@ print_table() {
 	"$tool" "$1" 2>&1
 }
 
-# A part writes nothing outside of its folder. Of two sides the terminal gets no tables: what they
-# are for is comparing.
+# A part writes nothing outside of its folder. If there are two sides, the terminal gets no tables:
+# what they are for is comparing.
 summarise() {
 	local folder=$results of
 

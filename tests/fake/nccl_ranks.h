@@ -52,7 +52,7 @@ static inline void fake_meet(const char *what, int nranks, int rank)
 
 enum { FAKE_COMMS = 64, FAKE_PEERS = 16, FAKE_SENDS = 1, FAKE_RECEIVES = 2 };
 
-/* Of each communicator and peer: directions in which they are connected, and those of the group. */
+/* Directions in which each communicator and peer are connected, and those of the group. */
 static struct {
 	int rank, steps[FAKE_PEERS];
 	int connected[FAKE_PEERS], named[FAKE_PEERS];

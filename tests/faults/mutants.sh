@@ -52,7 +52,8 @@ mutants "streaming" 2 drop,bit,swap,stale 16 --bytes 64K --cadence streaming \
 mutants "flag not waited for, or raised before the data" 2 blind,early 24 --bytes 8,64K \
 	--protocol simple,ll,ll128
 mutants "slot overwritten before it was read" 2 greedy 2 --bytes 64K --protocol simple
-# Of two ranks each has the other's data in the end; of three one forwards what is not there.
+# With two ranks each has the other's data in the end; with three one forwards data that it does not
+# have.
 mutants "announcement not waited for" 3 blind 1 --bytes 64K --protocol direct \
 	--algorithm ring
 

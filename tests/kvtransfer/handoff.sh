@@ -46,7 +46,7 @@ go 4 --engine shm --layout all --decode-layout all --prefill 1,2 --decode 2 --to
 	--grain request,head-slice --wire pages,packed
 expect "exit code of layouts" "$rc" 0
 expect "rows of layouts" "$(rows ',(ok|few),')" $((6 * 6 * 2 * 2 * 2))
-# Of two ranks' 8 regions of 2 whole blocks and one of 5 tokens: a run of each block, of each block
+# Two ranks have 8 regions of 2 whole blocks and one of 5 tokens: a run of each block, of each block
 # of a layer, of all layers, and of the 5 tokens of each region.
 one='grain=request;.*prefill=2;tokens=37,.*,2'
 expect "pieces of regions" "$(rows "$one,48,")" 20

@@ -39,8 +39,8 @@ for family in $FB_MPIS; do
 	for ranks in 1 2; do
 		go "$family" "$ranks" --schedule compute,communicate,sequential,overlap \
 			--bucket 1,100000,1M,0
-		# Of two engines: backward once; three schedules, each with three buckets and one
-		# that is as large as all.
+		# Two engines: backward once; three schedules, each with three buckets and one that
+		# is as large as all.
 		expect "good rows" "$(rows ',(ok|few),')" 20
 		expect "rows of one bucket" "$(rows ',skipped,one bucket holds all')" 6
 		expect "buckets" "$(column collectives | sort -n | uniq -c | tr -s ' \n' ' ')" \

@@ -44,7 +44,7 @@ cost() {
 
 runs=0 engine=host,mpi
 for family in $FB_MPIS; do
-	# Of two engines: four depths of prefetch with reshard, one without.
+	# Two engines: four depths of prefetch with reshard, one without.
 	go "$family" 4 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --shard 2 \
 		--reshard yes,no
 	expect "rows of fsdp" "$(rows ',(ok|few),')" 10

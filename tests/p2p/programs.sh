@@ -50,7 +50,7 @@ for family in $FB_MPIS; do
 	build/"$family"/bin/csvcheck "$csv" >"$FB_TMP/check" || fail "$(cat "$FB_TMP/check")"
 	go "$family" 2 bandwidth --bytes 8,200000 --algorithm all
 	expect "rows of bandwidth" "$(rows "$csv" ',(ok|few),')" $((2 * 2 * (5 + 2 + 3)))
-	# Of both directions together, by the time of one message.
+	# Both directions together, by the time of one message.
 	awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		{ flows = $at["operation"] == "two_way" ? 2 : 1 }
 		{ ratio = $at["messages_per_s"] * $at["median_us"] / 1e6 / flows }

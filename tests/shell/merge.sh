@@ -180,7 +180,7 @@ refuses "sides/a/../launches.csv:3: launch_index: 'x' is not of type u64" sides/
 rm -rf {a,b,c,d}/launches.csv {a,d}/barrier.csv copy
 verdict merge_launches
 
-# Of a fault and its repetition the later one stands last, whichever part had it.
+# The later one of a fault and its repetition stands last, whichever part had it.
 part e
 { echo "$header"; row all_reduce 0 8 1.0000 ok 30; } >e/all_reduce.csv
 part f

@@ -32,7 +32,7 @@ refuses() {
 	holds "$FB_TMP/err" "$1"
 }
 
-# Of the first step 1060 to 1105 are exposed, which reach into the time of the second; that one
+# In the first step 1060 to 1105 are exposed, which reach into the time of the second; that one
 # begins where the first ends, and lacks 5 us of work.
 says '0,0,95,50,65,45,0.307692,45,0,0,0 0,1,65,40,20,20,0,20,5,1,10' $golden/kineto.json
 expect "header" "$(head -n 1 "$FB_TMP/out")" \

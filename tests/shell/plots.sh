@@ -201,7 +201,7 @@ sed 's/^LAUNCHES = .*/LAUNCHES = 9/; s/^HIDDEN = .*/HIDDEN = 12/' <("$FB_BIN/sum
 	>"$FB_TMP/data"
 for name in time bandwidth; do
 	gnuplot -e "data='$FB_TMP/data'; out='$FB_TMP/note'" plots/$name.gp
-	# Of the texts in the SVG the longest line of the note.
+	# The longest line of the note among the texts in the SVG.
 	longest=$(sed 's/<[^>]*>//g; s/^[[:space:]]*//' "$FB_TMP/note.svg" |
 		grep -E 'quickest|launches|shown' | wc -L)
 	[ "$longest" -gt 60 ] && [ "$longest" -le 163 ] ||

@@ -44,7 +44,7 @@ awk 'BEGIN {
 expect "medians of turns" \
 	"$(speed_of_turns 1 "$FB_TMP/turns" <"$FB_TMP/batches" | tr '\n' ';')" \
 	'0 10;1 20;2 30;3 40;'
-# Of the first two turns two and one are left of the good ones.
+# Two good samples of the first turn are left, and one of the second.
 awk '!(($3 == 10 && ++a > 2) || ($3 == 20 && ++b > 1) || $3 == 910 || $3 == 920)' \
 	"$FB_TMP/batches" >"$FB_TMP/some"
 expect "medians of short turns" \

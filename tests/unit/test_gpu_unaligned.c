@@ -2,7 +2,7 @@
 /*
  * Loads and stores of the GPU engine at any address: every alignment of source and destination and
  * every length that a thread moves. A load reads aligned words that contain bytes of the block and
- * no others; a store writes the bytes of the block and no others. Of a message without bytes
+ * no others; a store writes the bytes of the block and no others. For a message without bytes
  * nothing is read or written. Accesses that are wrong on purpose have to be noticed.
  */
 #include "common/base/rng.h"

@@ -43,7 +43,7 @@ static const struct fb_p2p_program program = {
 enum { MOST = 1 << 20 };
 
 /*
- * Whether the n-th batch is the plain loop's. Of each two one is, the first or the second by the
+ * Whether the n-th batch is the plain loop's. One of each two is, the first or the second by the
  * sequence of Thue and Morse: a batch after a pause, which comes every so many, is slower, and
  * shall not be the same loop's each time.
  */

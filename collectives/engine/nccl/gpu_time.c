@@ -65,7 +65,7 @@ static int measure(const struct fb_group *group, struct fb_gpu_stream *stream, i
 	return fb_group_agree(group, err);
 }
 
-/* Of all ranks: the median over calls of the rank that counts. */
+/* The median over calls, of the rank that counts among all ranks. */
 static void conclude(const struct fb_group *group, const struct fb_nccl_stamps *stamps,
 		     bool longest, struct fb_nccl_gpu_time *time)
 {

@@ -14,7 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of the last call; texts are NCCL's own and of static storage. NULL and 0: not reported. */
+/*
+ * Reports of the last call; texts are NCCL's own and of static storage. NULL and 0: not reported.
+ */
 struct fb_nccl_seen {
 	bool watched;     /* NCCL has loaded the plugin and reports calls of its API (2.28) */
 	int events;       /* that it reported; 0: none */

@@ -26,8 +26,8 @@ struct fb_marks {
 };
 
 /*
- * Adds the lines of a launches.csv whose column `side` is `tag`, is empty or does not exist, or
- * all lines where tag is NULL. Of several attempts of one start the last counts. Returns 0,
+ * Adds the lines of a launches.csv whose column `side` is `tag`, is empty or does not exist, or all
+ * lines where tag is NULL. If one start has several attempts, the last one counts. Returns 0,
  * FB_EINPUT (malformed, no column launch_index; printed).
  */
 int fb_marks_read(struct fb_marks *marks, const char *path, const char *tag);

@@ -51,8 +51,7 @@ struct fb_cells {
  * Makes cells of rows, which must outlive them, as the axes must (NULL: none). The interval low_us
  * .. high_us is, for one launch, the 95% interval of the median within it; for six and more, the
  * 95% interval of the median over launches; between these no such interval exists, and it is the
- * least and the greatest launch. Of two rows of the same launch the later one counts (a repeated
- * fault).
+ * least and the greatest launch. If a launch has two rows, the later one counts (a repeated fault).
  */
 void fb_cells_make(struct fb_cells *cells, const struct fb_results *results,
 		   const struct fb_axes *axes);

@@ -51,7 +51,7 @@ has 'dst=1;src=0;window=1,(ok|few),.*,shm,'
 [ "$(grep -cE ',(ok|few),' $log)" -eq 14 ] || { echo "  not 14 rows" && bad=1; }
 done_
 
-# Of a collective: the buffers of each rank; of a cost: its memory, or threads alone.
+# A collective has the buffers of each rank; a cost has its memory, or threads alone.
 collective=(--algorithm ring --bytes "8,64K")
 rows collective 2 all_reduce "${collective[@]}" --numa any,local,remote,all,7
 has ',numa=local,(ok|few),.*"shm \(threads on 0>1, pages on 0>1\)"'

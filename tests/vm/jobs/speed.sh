@@ -53,7 +53,7 @@ end_theirs() {
 
 # perftest's messages of /tmp/theirs, lines "NUMBER, US", as batches: lines "BEGIN_US END_US US". A
 # batch is as long as this project's, 1 ms, and has two messages at least; one for which the pair
-# was stopped is a batch. Of a ping-pong's message perftest gives half the time.
+# was stopped is a batch. For a ping-pong perftest gives half the time of a message.
 batches() {
 	local share=1
 

@@ -218,8 +218,12 @@ static int open_engines(struct fb_step_state *s, const struct fb_step_pass *pass
 	struct fb_dag dag = {.rank = 0};
 	int err = FB_OK;
 
-	if (s->program->can && !s->program->can(&b, ignored))
-		return FB_OK;
+	/* No engine is named yet: a step that only GPUs or only processors can run has groups too. */
+	if (s->program->can && !s->program->can(&b, ignored)) {
+		b.device = true;
+		if (!s->program->can(&b, ignored))
+			return FB_OK;
+	}
 	err = fb_group_agree(s->session->world, fb_step_make(s, &b, &dag));
 	for (size_t e = 0; fb_engines[e] && !err; e++)
 		if (s->collective->engines[e])

@@ -177,11 +177,12 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	p.seen = fb_dag_buffer(dag, "seen", repeats * (uint64_t)p.blocks * FB_WITNESS);
 	fb_dag_input(dag, fb_dag_whole(dag, p.found), p.own);
 	fb_dag_background(dag, b, b->value[BACKGROUND]);
+	/* First, as a piece of work may be thousands of launches, which the host enqueues in order. */
+	for (int r = 0; r < (int)repeats; r++)
+		communicate(&p, r);
 	for (int l = 0; l < (int)b->own->layers; l++)
 		for (int s = 0; s < (int)b->value[STREAMS]; s++)
 			fb_dag_compute(dag, WORK + s, schedules[b->schedule], l, work_of(b));
-	for (int r = 0; r < (int)repeats; r++)
-		communicate(&p, r);
 	free(p.counts);
 	dag->tokens = b->tokens * (uint64_t)b->nranks;
 }

@@ -45,7 +45,7 @@ static const struct fb_overlap_settings own_settings[] = {
 		.partition = {2, {0, 1024}, NULL},
 		.tensor_ranks = {2, {1, 2}, NULL}, .placement = 3,
 		.forward = 1, .order = 1, .keep = 0.1,
-		.streams = {1, {2}, NULL}, .repeats = 3, .collective = 63,
+		.streams = {1, {2}, NULL}, .repeats = 3, .collective = 63, .cta_policy = 1,
 		.delay_s = 1e-5, .storage = 4096, .input = 64,
 	},
 	{
@@ -57,7 +57,7 @@ static const struct fb_overlap_settings own_settings[] = {
 		.first_bucket = {1, {1}, NULL}, .optimizer = 6, .compress = 6, .checkpoint = 2,
 		.partition = {1, {600}, NULL}, .tensor_ranks = {2, {1, 2}, NULL}, .placement = 1,
 		.forward = 2, .order = 2, .keep = 0.1,
-		.streams = {1, {2}, NULL}, .repeats = 3, .collective = 1,
+		.streams = {1, {2}, NULL}, .repeats = 3, .collective = 1, .cta_policy = 1,
 		.delay_s = 1e-5, .storage = 4096, .input = 64,
 	},
 	{
@@ -70,7 +70,7 @@ static const struct fb_overlap_settings own_settings[] = {
 		.first_bucket = {1, {0}, NULL}, .optimizer = 4, .compress = 1, .checkpoint = 1,
 		.partition = {1, {0}, NULL}, .tensor_ranks = {1, {1}, NULL}, .placement = 1,
 		.forward = 3, .order = 1, .keep = 0.1,
-		.streams = {1, {2}, NULL}, .repeats = 3, .collective = 2,
+		.streams = {1, {2}, NULL}, .repeats = 3, .collective = 2, .cta_policy = 1,
 		.delay_s = 1e-5, .storage = 4096, .input = 64,
 	},
 };

@@ -222,6 +222,8 @@ runs 2 hazards --engine cuda --bytes 100K --layers 2 --hidden 100 --tokens 16 --
 	--delay 10us --input-bytes 4K --storage-bytes 4K
 runs 2 graph --engine cuda,copy --bytes 100K --layers 2 --hidden 100 --tokens 16 --bucket 1K
 runs 2 contention --engine cuda,copy --bytes 10K --layers 2 --hidden 100 --tokens 4 --streams 0,2
+# Groups are opened for steps that only GPUs can run, too.
+runs 2 contention --engine copy --bytes 10K --layers 2 --hidden 100 --tokens 4 --schedule copy_in
 runs 2 staging --engine cuda --bytes 10K --chunks 3 --hidden 100 --tokens 4 --launch stream,graph
 runs 2 dataparallel --engine cuda,copy --bytes 10K --layers 2 --hidden 100 --tokens 4
 runs 2 ddp --engine cuda --bytes 60000 --bucket 20000 --schedule overlap,zero2 --tokens 8 \

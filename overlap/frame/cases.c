@@ -218,7 +218,7 @@ static int open_engines(struct fb_step_state *s, const struct fb_step_pass *pass
 	struct fb_dag dag = {.rank = 0};
 	int err = FB_OK;
 
-	/* No engine is named yet: a step that only GPUs or only processors can run has groups too. */
+	/* No engine is named yet: a step that only GPUs can run has groups, too. */
 	if (s->program->can && !s->program->can(&b, ignored)) {
 		b.device = true;
 		if (!s->program->can(&b, ignored))

@@ -177,7 +177,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	p.seen = fb_dag_buffer(dag, "seen", repeats * (uint64_t)p.blocks * FB_WITNESS);
 	fb_dag_input(dag, fb_dag_whole(dag, p.found), p.own);
 	fb_dag_background(dag, b, b->value[BACKGROUND]);
-	/* First, as a piece of work may be thousands of launches, which the host enqueues in order. */
+	/* First, as a piece of work may be thousands of launches, enqueued in this order. */
 	for (int r = 0; r < (int)repeats; r++)
 		communicate(&p, r);
 	for (int l = 0; l < (int)b->own->layers; l++)

@@ -113,9 +113,12 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 		generated |= !strcmp(own->trace, fb_trace_names[i]);
 	if (*e->why)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
-	else if (p.workers < 1 + apart || (apart && p.prefill >= p.workers))
-		snprintf(reason, FB_REASON_CHARS, "%d ranks are needed: a router and the workers",
-			 apart ? p.prefill + 2 : 2);
+	else if (apart && p.prefill >= p.workers)
+		snprintf(reason, FB_REASON_CHARS,
+			 "%d ranks are needed: a router, %d for prompts and one that decodes",
+			 p.prefill + 2, p.prefill);
+	else if (!p.workers)
+		snprintf(reason, FB_REASON_CHARS, "2 ranks are needed: a router and a worker");
 	else if (generated && p.arrivals == FB_ARRIVE_TRACE)
 		snprintf(reason, FB_REASON_CHARS, "a generated trace has no times of arrival");
 	else if (p.rate <= 0 && p.arrivals != FB_ARRIVE_TRACE)

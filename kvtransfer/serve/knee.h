@@ -7,10 +7,10 @@
  * widened if the knee is not between them. Then the interval is halved on a logarithmic scale until
  * its ends differ by 4.4%; the knee is its middle.
  *
- * Both ends of the interval are always tried anew, with new arrivals, so that a search does not
- * inherit what chance did to the one before. Searches would still try the same rates again and
- * again, and the median of their knees would be one of few values. So each search shifts its rates
- * by another part of the last interval.
+ * Both ends of the interval are always tried anew, so that a search does not inherit what chance
+ * did to the one before. Searches would still try the same rates again and again, and the median of
+ * their knees would be one of few values. So each search shifts its rates by another part of the
+ * last interval.
  */
 #ifndef FB_KVTRANSFER_SERVE_KNEE_H
 #define FB_KVTRANSFER_SERVE_KNEE_H

@@ -274,7 +274,10 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 	double begin;
 	int err = FB_OK;
 
-	fb_trace_arrive(&i->trace, i->plan.arrivals, rate, own->cv, ++i->data.seed);
+	/* Of a run's replays, at whatever rate and in both modes, intervals are the same ones. */
+	fb_trace_arrive(&i->trace, i->plan.arrivals, rate, own->cv,
+			i->state->machine.settings->seed + (uint64_t)i->runs + 1);
+	i->data.seed++;
 	r->due = r->given = r->ended = r->judged = r->met = r->missed = 0;
 	r->wanted = i->trace.count;
 	r->look = 0;

@@ -40,10 +40,10 @@ int fb_router_turn(struct fb_router *router, struct fb_spin *spin, const char *d
 int fb_router_tell_all(struct fb_router *router, const struct fb_mail *mail);
 
 /*
- * Replays the trace at a rate, with new arrivals and empty caches. *share: of its requests, that
- * met the objective. Unless `whole`, it ends as soon as it is decided whether that is less than
- * --attainment, and requests that were under way then count as not having met it. All workers are
- * idle behind it.
+ * Replays the trace at a rate, with the run's arrivals and empty caches. *share: of its requests,
+ * that met the objective. Unless `whole`, it ends as soon as it is decided whether that is less
+ * than --attainment, and requests that were under way then count as not having met it. All workers
+ * are idle behind it.
  */
 int fb_router_replay(struct fb_router *router, double rate, bool whole, double *share);
 

@@ -92,6 +92,24 @@ if in_set serve_knee; then
 	expect "rows that have no knee and do not say so" \
 		"$(paste <(column knee_rps) <(column flags) | grep -vcE '^[0-9.]*[1-9]|no-knee')" 0
 	expect "a verdict" "$(rows ',verdict,shm,both,.*(-wins|undecided|no-knee)')" 1
+	# Each replay of a search says what it has shown. Runs that are no samples are a replay in
+	# each mode, the first one at the given rate.
+	small=("${usual[@]:1}" --max-time 1s)
+	requests=12 go 3 --engine shm --operation verdict --rate 30 --slo-ttft 200ms
+	expect "exit code of a search" "$rc" 0
+	sed -n 's|^serve: verdict, \([a-z]*\): \([0-9.]*\)/s .*|\1 \2|p' "$FB_TMP/err" \
+		>"$FB_TMP/said"
+	expect "the first replays" "$(head -n 2 "$FB_TMP/said" | sort | xargs)" \
+		"colocated 30 disaggregated 30"
+	expect "the second replays" "$(sed -n 3,4p "$FB_TMP/said" | grep -cE ' (15|60)$')" 2
+	# All requests miss this objective, so a replay is decided by the first one. The others need
+	# not arrive, which would take hours at the lowest of the rates that are tried.
+	small=("${usual[@]}" --max-time 1s)
+	requests=20 go 3 --engine shm --operation knee --rate 30 --slo-ttft 1us \
+		--algorithm disaggregated --attainment 99%
+	expect "exit code where no rate meets the objective" "$rc" 0
+	expect "knee where no rate meets the objective" "$(column knee_rps)" 0
+	small=("${usual[@]}")
 	# One request meets any objective at any rate.
 	requests=1 go 3 --engine shm --operation knee,verdict --rate 30 --slo-ttft 1h --slo-itl 1h
 	expect "rows without a knee" "$(rows ',no-knee|[,;"]no-knee')" 3
@@ -150,7 +168,8 @@ refused 'neither a file nor one of azure-conv' --trace "$FB_TMP/nowhere.jsonl"
 echo '{"timestamp": 1, "input_length": ' >"$FB_TMP/cut.jsonl"
 refused 'cut.jsonl:1: expected' --trace "$FB_TMP/cut.jsonl"
 go 2 --engine shm --algorithm disaggregated
-expect "too few ranks" "$(rows ',skipped,3 ranks are needed: a router and the workers,')" 1
+expect "too few ranks" \
+	"$(rows ',skipped,"?3 ranks are needed: a router, 1 for prompts and one that decodes')" 1
 go 3 --engine shm --algorithm disaggregated --arrivals trace
 expect "no times" "$(rows ',skipped,a generated trace has no times of arrival,')" 1
 go 3 --engine shm --algorithm disaggregated --pool-blocks 1
@@ -172,6 +191,11 @@ elif [ -x "$fake" ]; then
 		"$(rows ',auto,disaggregated,.*cuda, no path table: kernels, push')" 3
 	# The row's rank routes; what carried the caches is said by a rank that sends.
 	expect "path of caches" "$(rows ',copy,disaggregated,.*copy engine, [^,]*, push')" 3
+	# Requests are cancelled while their caches are on their way.
+	requests=12 go 3 --engine copy,cuda --memory device --rate 400 --operation knee,verdict \
+		--slo-ttft 10ms
+	expect "exit code of knees on emulated GPUs" "$rc" 0
+	expect "rows of knees on emulated GPUs" "$(rows ',(ok|few),')" 5
 	unset FB_FAKE_GPU_WORKS
 	verdict serve_fake_gpu
 else

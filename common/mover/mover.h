@@ -191,7 +191,7 @@ struct fb_mover_ops {
 extern const struct fb_mover_ops fb_mover_shm, fb_mover_cma, fb_mover_tcp, fb_mover_file,
 	fb_mover_mpi, fb_mover_mpi_window, fb_mover_rdma, fb_mover_ucx, fb_mover_nixl,
 	fb_mover_nixl_gpu, fb_mover_mooncake, fb_mover_rdma_gpu, fb_mover_copy, fb_mover_cuda,
-	fb_mover_nccl, fb_mover_nvshmem, fb_mover_nvshmem_device;
+	fb_mover_nccl, fb_mover_nvshmem, fb_mover_nvshmem_device, fb_mover_ucx_gpu;
 
 /* All movers, ending in NULL. One that is absent opens with a reason. */
 extern const struct fb_mover_ops *fb_movers[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mover ucx: UCX's put and get, found at run time (common/library/ucx.h), with a context and a
- * worker of its own.
+ * Movers ucx and ucx_gpu: UCX's put and get, found at run time (common/library/ucx.h), with a
+ * context and a worker of its own.
  *
  * All pieces are posted at once, and UCX keeps what its transports cannot take yet. A flush of the
  * endpoint is behind them: it completes when all of them are complete at both ends. Order: a notice
@@ -95,6 +95,7 @@ static void ucx_close(struct fb_mover *mover)
 	free(m->address_at);
 	free(m->ep);
 	free(m->arrived);
+	fb_gpu_view_close(&m->gpu);
 	fb_mover_free(mover);
 }
 
@@ -131,10 +132,24 @@ static int open_worker(struct fb_ucx_mover *m, void **address, size_t *bytes)
 	return status ? fb_ucx_error(&m->ucx, status, call, -1) : FB_OK;
 }
 
-static int ucx_open(struct fb_mover **mover, const struct fb_session *session,
-		    const struct fb_group *g, char why[FB_REASON_CHARS])
+/* UCX would take a GPU's addresses for host memory if it were built without CUDA. */
+static int knows_gpus(const struct fb_ucx_mover *m, char why[FB_REASON_CHARS])
 {
-	int err = fb_mover_new(mover, &fb_mover_ucx, sizeof(struct fb_ucx_mover), session, g);
+	struct fb_ucx_context_attr attr = {.mask = FB_UCX_CONTEXT_MEMORIES};
+
+	if (m->ucx.context_query(m->context, &attr) == FB_UCX_OK &&
+	    attr.memory_types >> FB_UCX_MEMORY_CUDA & 1)
+		return FB_OK;
+	snprintf(why, FB_REASON_CHARS, "this UCX knows no memory of GPUs (built without CUDA, or "
+		 "libuct_cuda.so is missing)");
+	return FB_EUNSUPPORTED;
+}
+
+static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
+		   const struct fb_session *session, const struct fb_group *g,
+		   char why[FB_REASON_CHARS])
+{
+	int err = fb_mover_new(mover, ops, sizeof(struct fb_ucx_mover), session, g);
 	void *address = NULL;
 	size_t bytes = 0;
 	struct fb_ucx_mover *m;
@@ -145,10 +160,14 @@ static int ucx_open(struct fb_mover **mover, const struct fb_session *session,
 	m->ep = calloc((size_t)g->nranks, sizeof(void *));
 	m->arrived = calloc((size_t)g->nranks, sizeof(*m->arrived));
 	err = fb_group_agree(g, m->ep && m->arrived ? FB_OK : FB_ENOMEM);
+	if (!err && ops->device)
+		err = fb_gpu_view_open(&m->gpu, session, g, why);
 	if (!err)
 		err = fb_ucx_load(&m->ucx, session, g, library, why);
 	if (!err)
 		err = fb_group_agree(g, open_worker(m, &address, &bytes));
+	if (!err && ops->device)
+		err = fb_group_agree_why(g, knows_gpus(m, why), why, FB_REASON_CHARS);
 	if (!err)
 		err = fb_ucx_gather(g, address, bytes, &m->addresses, &m->address_at);
 	if (address)
@@ -156,6 +175,18 @@ static int ucx_open(struct fb_mover **mover, const struct fb_session *session,
 	if (err)
 		ucx_close(*mover);
 	return err;
+}
+
+static int ucx_open(struct fb_mover **mover, const struct fb_session *session,
+		    const struct fb_group *g, char why[FB_REASON_CHARS])
+{
+	return open_as(mover, &fb_mover_ucx, session, g, why);
+}
+
+static int gpu_open(struct fb_mover **mover, const struct fb_session *session,
+		    const struct fb_group *g, char why[FB_REASON_CHARS])
+{
+	return open_as(mover, &fb_mover_ucx_gpu, session, g, why);
 }
 
 static int ucx_connect(struct fb_mover *mover, const int *peers, int n)
@@ -174,7 +205,8 @@ static int ucx_connect(struct fb_mover *mover, const int *peers, int n)
 			.error_mode = FB_UCX_ERRORS_TOLD, .failed = note_failure, .arg = m,
 		};
 
-		if (peers[i] != mover->group->rank && !m->ep[peers[i]])
+		/* The processor copies within a rank, but not in a GPU's memory. */
+		if ((peers[i] != mover->group->rank || mover->ops->device) && !m->ep[peers[i]])
 			status = m->ucx.ep_create(m->worker, &params, &m->ep[peers[i]]);
 	}
 	return fb_group_agree(mover->group, status ? fb_ucx_error(&m->ucx, status, "ep_create",
@@ -261,21 +293,19 @@ static void ucx_describe(struct fb_move *move, struct fb_traits *traits)
 	traits->channels = 1;
 }
 
+#define REST                                                                                       \
+	.transport = "ucx", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .polled = true,        \
+	.close = ucx_close, .add = ucx_add, .remove = ucx_remove, .connect = ucx_connect,          \
+	.prepare = fb_ucx_move_prepare, .release = fb_move_free, .post = fb_ucx_move_post,         \
+	.test = fb_ucx_move_test, .arrived = fb_ucx_move_arrived, .describe = ucx_describe
+
 const struct fb_mover_ops fb_mover_ucx = {
-	.name = "ucx",
-	.summary = "UCX's put and get",
-	.transport = "ucx",
-	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
-	.polled = true, .fifo = true, .lands = true,
-	.open = ucx_open,
-	.close = ucx_close,
-	.add = ucx_add,
-	.remove = ucx_remove,
-	.connect = ucx_connect,
-	.prepare = fb_ucx_move_prepare,
-	.release = fb_move_free,
-	.post = fb_ucx_move_post,
-	.test = fb_ucx_move_test,
-	.arrived = fb_ucx_move_arrived,
-	.describe = ucx_describe,
+	.name = "ucx", .summary = "UCX's put and get",
+	.open = ucx_open, .fifo = true, .lands = true, REST,
+};
+
+/* Between GPUs of a host UCX takes cuda_ipc. Not run on hardware. */
+const struct fb_mover_ops fb_mover_ucx_gpu = {
+	.name = "ucx_gpu", .summary = "UCX's put and get of GPU memory",
+	.device = true, .open = gpu_open, REST,
 };

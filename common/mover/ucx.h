@@ -3,6 +3,7 @@
 #ifndef FB_COMMON_MOVER_UCX_H
 #define FB_COMMON_MOVER_UCX_H
 
+#include "common/cuda/gpu.h"
 #include "common/library/ucx.h"
 #include "common/mover/mover.h"
 
@@ -24,6 +25,7 @@ struct fb_ucx_memory {
 struct fb_ucx_mover {
 	struct fb_mover mover;
 	struct fb_ucx ucx;
+	struct fb_gpu gpu; /* of ucx_gpu */
 	void *context, *worker;
 	char *addresses; /* of all ranks' workers */
 	int *address_at; /* [nranks + 1] */

@@ -45,7 +45,7 @@ int fb_ucx_move_prepare(struct fb_mover *mover, const struct fb_move *given, con
 		const struct fb_transfer *t = &given->transfer[i];
 		void *ignored;
 
-		if (t->peer == mover->group->rank)
+		if (t->peer == mover->group->rank && !mover->ops->device)
 			continue;
 		if (!m->ep[t->peer])
 			return fb_error(FB_EINPUT, "mover ucx: a transfer with rank %d, which is "

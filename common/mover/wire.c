@@ -142,15 +142,26 @@ int fb_wire_connect(struct fb_mover *mover, const int *peers, int n)
 	return err;
 }
 
-/* Counts the notices of GETs whose answers had not left. */
+/* Counts the notices of GETs whose answers had not left, of each peer whose link has sent all. */
 static void pay(struct fb_wire *wire)
 {
 	wire->owes = false;
-	for (int r = 0; r < wire->mover.group->nranks; r++)
-		for (int n = 1; n <= FB_NOTICES; n++) {
-			wire->peer[r].arrived[n] += wire->peer[r].owed[n];
-			wire->peer[r].owed[n] = 0;
+	for (int r = 0; r < wire->mover.group->nranks; r++) {
+		struct fb_wire_peer *peer = &wire->peer[r];
+		uint64_t owed = 0;
+
+		for (int n = 1; n <= FB_NOTICES; n++)
+			owed += peer->owed[n];
+		if (!owed)
+			continue;
+		if (!fb_wire_settled(wire, &peer->link[FB_WIRE_ONE_SIDED])) {
+			wire->owes = true;
+			continue;
 		}
+		for (int n = 1; n <= FB_NOTICES; n++)
+			peer->arrived[n] += peer->owed[n];
+		memset(peer->owed, 0, sizeof(peer->owed));
+	}
 }
 
 /* Everything once. */
@@ -166,7 +177,7 @@ static int progress(struct fb_wire *wire)
 	}
 	if (!err && wire->transport->ops->progress)
 		err = wire->transport->ops->progress(wire->transport);
-	if (!err && wire->owes && wire->idle(wire->transport))
+	if (!err && wire->owes)
 		pay(wire);
 	return err;
 }

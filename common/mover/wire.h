@@ -159,6 +159,17 @@ static inline void fb_wire_queue_add(struct fb_wire_queue *queue, struct fb_wire
 	queue->tail = job;
 }
 
+/*
+ * Whether all that was given to the link reaches the peer without further calls: as its port says,
+ * or, where ports do not say it, once the whole transport is idle.
+ */
+static inline bool fb_wire_settled(const struct fb_wire *wire, const struct fb_wire_link *link)
+{
+	if (link->out->ops->settled)
+		return link->out->ops->settled(link->out);
+	return !wire->idle || wire->idle(wire->transport);
+}
+
 /* Gives the links as much as they take; local. */
 void fb_wire_send(struct fb_wire *wire, struct fb_wire_peer *peer);
 

@@ -121,12 +121,13 @@ static void end_job(struct fb_wire *wire, struct fb_wire_peer *peer, struct fb_w
 		job->move->open--;
 		return;
 	}
-	/* All bytes of a GET have been read. */
-	wire->owes |= answer->notice && wire->idle;
-	if (answer->notice && wire->idle)
-		peer->owed[answer->notice]++;
-	else if (answer->notice)
+	/* All bytes of a GET have been read. Who sees its notice may stop calling. */
+	if (answer->notice && fb_wire_settled(wire, link)) {
 		peer->arrived[answer->notice]++;
+	} else if (answer->notice) {
+		peer->owed[answer->notice]++;
+		wire->owes = true;
+	}
 	free(answer);
 }
 

@@ -26,6 +26,7 @@
 #include "tests/mpi/mover_flow.h"
 #include "tests/mpi/mover_mutants.h"
 #include "tests/mpi/mover_refused.h"
+#include "tests/mpi/mover_stuck.h"
 #include "tests/unit/check.h"
 
 /* Without a step; times FB_SLOW, as a busy machine is no failure. */
@@ -373,6 +374,8 @@ int main(int argc, char **argv)
 		test_unreachable(&b);
 	if (named("stale", argc, argv))
 		test_stale(&b);
+	if (named("stuck", argc, argv) && !b.failed)
+		test_stuck(&b.session, b.patience_s);
 	if (argc == 1)
 		test_mutants(&b);
 	if (named("wrong-target", argc, argv)) {

@@ -56,14 +56,14 @@ expect "rows in huge pages" "$(rows ',hugepage,')" 2
 go 2 --engine shm --tokens 9 --layers 2 --memory host,hugepage
 expect "exit code of two kinds of host memory" "$rc" 3
 holds "$FB_TMP/err" "--memory 'host,hugepage': expected one kind of host memory"
-go 2 "$bin" --engine shm --tokens 9 --layers 2 --memory device --algorithm pack
+go 2 --engine shm --tokens 9 --layers 2 --memory device --algorithm pack
 expect "rows without host memory" \
 	"$(rows ',shm,.*,skipped,"?shm works in host memory, and --memory names none')" 1
 if [ -x "$FB_BUILD/tests/fake_gpu/kv_reshard" ]; then
 	FB_FAKE_GPU_WORKS=right bin=$FB_BUILD/tests/fake_gpu/kv_reshard go 2 --engine copy,cuda \
 		--tokens 9 --layers 2 --algorithm pack --memory vmm
 	expect "rows in memory vmm" "$(rows ',vmm,.*,(ok|few),')" 2
-	FB_FAKE_GPU_WORKS=right go 2 "$FB_BUILD/tests/fake_gpu/kv_reshard" --engine ucx_gpu \
+	FB_FAKE_GPU_WORKS=right bin=$FB_BUILD/tests/fake_gpu/kv_reshard go 2 --engine ucx_gpu \
 		--tokens 9 --layers 2 --algorithm pack
 	expect "rows of a UCX without CUDA" "$(rows ',ucx_gpu,.*,skipped,"?[^,]')" 1
 	# Pages are 15 MiB of 20 MiB: the second engine takes the memory that the first one had.

@@ -33,27 +33,30 @@ uint32_t fb_serve_first(const struct fb_serve_plan *p, int list, uint32_t input)
 		       : 0;
 }
 
-uint64_t fb_serve_pieces(const struct fb_serve_plan *p, const struct fb_letter *l,
+uint64_t fb_serve_pieces(const struct fb_serve_plan *p, const struct fb_control *l,
 			 struct fb_piece *piece, struct fb_transfer t[FB_SERVE_LISTS])
 {
 	uint64_t bytes = 0;
 
 	for (int k = 0; k < p->lists; k++) {
 		const struct fb_serve_list *list = &p->list[k];
-		uint32_t first = list->window ? fb_serve_first(p, k, l->mail.input)
-					      : l->mail.held[1];
+		uint32_t first =
+			list->window ? fb_serve_first(p, k, l->header.input) : l->header.held[1];
 
-		t[k] = (struct fb_transfer){
-			.verb = FB_MOVE_PUT, .peer = l->mail.decode, .notice = FB_SERVE_NOTICE,
-			.piece = piece, .pieces = l->mail.blocks - first,
-			.repeats = list->regions, .local_step = list->region_bytes,
-			.remote_step = list->region_bytes,
-			.local_at = list->at, .remote_at = list->at};
-		for (uint32_t b = first; b < l->mail.blocks; b++)
+		t[k] = (struct fb_transfer){.verb = FB_MOVE_PUT,
+					    .peer = l->header.decode,
+					    .notice = FB_SERVE_NOTICE,
+					    .piece = piece,
+					    .pieces = l->header.blocks - first,
+					    .repeats = list->regions,
+					    .local_step = list->region_bytes,
+					    .remote_step = list->region_bytes,
+					    .local_at = list->at,
+					    .remote_at = list->at};
+		for (uint32_t b = first; b < l->header.blocks; b++)
 			*piece++ = (struct fb_piece){
-				fb_letter_blocks(l, false)[b] * list->page_bytes,
-				fb_letter_blocks(l, true)[b] * list->page_bytes,
-				list->page_bytes};
+				fb_control_blocks(l, false)[b] * list->page_bytes,
+				fb_control_blocks(l, true)[b] * list->page_bytes, list->page_bytes};
 		bytes += t[k].pieces * list->page_bytes * list->regions;
 	}
 	return bytes;

@@ -85,7 +85,7 @@ int fb_serve_set_up(void *arg, const struct fb_case *c, void **result)
 	if (!err)
 		err = fb_group_agree(state->machine.world, open_role(i));
 	if (!err)
-		err = fb_mailbox_open(&i->box, state->machine.world);
+		err = fb_control_open(&i->channel, state->machine.world);
 	if (err) {
 		close_instance(i);
 		return err;
@@ -99,7 +99,7 @@ void fb_serve_tear_down(void *instance)
 	struct fb_serve_instance *i = instance;
 
 	MPI_Barrier(i->state->machine.world->comm);
-	fb_mailbox_close(&i->box);
+	fb_control_close(&i->channel);
 	close_instance(i);
 }
 

@@ -40,15 +40,15 @@ void fb_step_times_sum(const struct fb_step_times *times, size_t n, double *with
 struct fb_step_watch {
 	struct fb_step_times *times; /* by their requests */
 	uint32_t requests;	     /* of the last step */
-	double began;		     /* the turn, before it looks at mail and mover */
+	double began;		     /* the turn, before it looks at messages and mover */
 	double seconds;		     /* from there to the end of the last step; 0: counted */
 	bool moving;		     /* a transfer was under way when the step began */
 };
 
 /*
- * A turn began and has looked at its mail and its mover: it has seen so many transfers, of which so
- * many are left and are under way during this turn's step. Counts the step of the turn before,
- * during which some of those seen may have begun, and ended.
+ * A turn began and has looked at its messages and its mover: it has seen so many transfers, of
+ * which so many are left and are under way during this turn's step. Counts the step of the turn
+ * before, during which some of those seen may have begun, and ended.
  */
 void fb_step_watch_begin(struct fb_step_watch *watch, uint32_t seen, uint32_t left, double began);
 /* The turn's step is computed. */

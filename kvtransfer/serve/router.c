@@ -45,7 +45,7 @@ static int choose(struct fb_router *r, const struct fb_request *request, bool de
 }
 
 /* Takes blocks at both ends. False: some worker has too few. */
-static bool take_blocks(struct fb_router *r, uint32_t index, struct fb_mail *mail)
+static bool take_blocks(struct fb_router *r, uint32_t index, struct fb_control_header *header)
 {
 	const struct fb_request *request = &r->i->trace.request[index];
 	struct fb_place *at = &r->place[index];
@@ -53,14 +53,14 @@ static bool take_blocks(struct fb_router *r, uint32_t index, struct fb_mail *mai
 
 	at->worker[0] = choose(r, request, false);
 	if (!fb_pool_take(&r->i->pool[at->worker[0]], request->hash, request->blocks, at->block[0],
-			  &mail->held[0]))
+			  &header->held[0]))
 		return false;
 	at->pinned[0] = true;
 	at->worker[1] = apart ? choose(r, request, true) : at->worker[0];
 	if (!apart)
 		return true;
 	at->pinned[1] = fb_pool_take(&r->i->pool[at->worker[1]], request->hash, request->blocks,
-				     at->block[1], &mail->held[1]);
+				     at->block[1], &header->held[1]);
 	if (!at->pinned[1]) {
 		fb_pool_give(&r->i->pool[at->worker[0]], at->block[0], request->blocks);
 		at->pinned[0] = false;
@@ -84,23 +84,26 @@ static int give_one(struct fb_router *r, bool *given)
 	uint32_t index = r->given;
 	const struct fb_request *request = &r->i->trace.request[index];
 	const struct fb_place *at = &r->place[index];
-	struct fb_mail mail = {.kind = FB_MAIL_PREFILL, .request = index, .input = request->input,
-			       .output = request->output, .blocks = request->blocks,
-			       .words = 4 * request->blocks,
-			       .colocated = r->i->plan.mode == FB_SERVE_COLOCATED};
+	struct fb_control_header header = {.kind = FB_CONTROL_PREFILL,
+					   .request = index,
+					   .input = request->input,
+					   .output = request->output,
+					   .blocks = request->blocks,
+					   .words = 4 * request->blocks,
+					   .colocated = r->i->plan.mode == FB_SERVE_COLOCATED};
 	uint32_t cached;
 
-	*given = take_blocks(r, index, &mail);
+	*given = take_blocks(r, index, &header);
 	if (!*given)
 		return FB_OK;
-	mail.decode = at->worker[1] + 1;
+	header.decode = at->worker[1] + 1;
 	for (uint32_t b = 0; b < request->blocks; b++) {
 		r->list[b] = at->block[0][b];
-		r->list[request->blocks + b] = at->block[mail.colocated ? 0 : 1][b];
+		r->list[request->blocks + b] = at->block[header.colocated ? 0 : 1][b];
 		r->list[2 * request->blocks + 2 * b] = (uint32_t)request->hash[b];
 		r->list[2 * request->blocks + 2 * b + 1] = (uint32_t)(request->hash[b] >> 32);
 	}
-	cached = mail.held[0] * r->i->plan.shape.block_tokens;
+	cached = header.held[0] * r->i->plan.shape.block_tokens;
 	r->i->hit_tokens += cached < request->input ? cached : request->input - 1;
 	r->i->all_tokens += request->input;
 	r->load[at->worker[0]] += request->input;
@@ -108,7 +111,7 @@ static int give_one(struct fb_router *r, bool *given)
 	r->turn[0]++;
 	r->turn[1]++;
 	r->given++;
-	return fb_mail_send(&r->i->box, at->worker[0] + 1, &mail, r->list);
+	return fb_control_send(&r->i->channel, at->worker[0] + 1, &header, r->list);
 }
 
 /* --- what workers say ------------------------------------------------------------------------- */
@@ -137,41 +140,41 @@ static void note_dropped(struct fb_router *r, uint32_t index, int from)
 	r->ended++;
 }
 
-static void note(struct fb_router *r, const struct fb_letter *letter, int from)
+static void note(struct fb_router *r, const struct fb_control *message, int from)
 {
 	double when = fb_router_now(r);
-	uint32_t index = letter->mail.request;
+	uint32_t index = message->header.request;
 	const struct fb_request *request = &r->i->trace.request[index];
 	struct fb_served *s = &r->i->served[index];
 	struct fb_place *at = &r->place[index];
 
-	switch (letter->mail.kind) {
-	case FB_MAIL_PREFILLED:
+	switch (message->header.kind) {
+	case FB_CONTROL_PREFILLED:
 		s->prefilled = s->arrived = when;
-		s->compute = letter->mail.compute_s;
+		s->compute = message->header.compute_s;
 		r->load[at->worker[0]] -= request->input;
 		fb_pool_ready(&r->i->pool[at->worker[0]], at->block[0], request->blocks);
 		break;
-	case FB_MAIL_SENT:
-		r->i->moved_bytes += letter->mail.moved;
+	case FB_CONTROL_SENT:
+		r->i->moved_bytes += message->header.moved;
 		r->i->moved++;
 		release(r, index, 0);
 		break;
-	case FB_MAIL_ARRIVED:
+	case FB_CONTROL_ARRIVED:
 		s->arrived = when;
 		fb_pool_ready(&r->i->pool[at->worker[1]], at->block[1], request->blocks);
 		break;
-	case FB_MAIL_DROPPED:
+	case FB_CONTROL_DROPPED:
 		note_dropped(r, index, from);
 		break;
-	case FB_MAIL_TIMES:
-		r->with_s += letter->mail.with_s;
-		r->without_s += letter->mail.without_s;
+	case FB_CONTROL_TIMES:
+		r->with_s += message->header.with_s;
+		r->without_s += message->header.without_s;
 		r->told++;
 		break;
-	case FB_MAIL_TOKENS:
-		for (uint32_t k = 0; k < letter->mail.words; k++)
-			note_token(r, letter->list[k], when);
+	case FB_CONTROL_TOKENS:
+		for (uint32_t k = 0; k < message->header.words; k++)
+			note_token(r, message->list[k], when);
 		break;
 	default:
 		break;
@@ -182,13 +185,13 @@ static void note(struct fb_router *r, const struct fb_letter *letter, int from)
 
 static int turn(struct fb_router *r, bool *moved)
 {
-	const struct fb_letter *letter;
-	int from, err = fb_mail_receive(&r->i->box, &letter, &from);
+	const struct fb_control *message;
+	int from, err = fb_control_receive(&r->i->channel, &message, &from);
 	bool given = true;
 
-	*moved = letter != NULL;
-	if (letter)
-		note(r, letter, from);
+	*moved = message != NULL;
+	if (message)
+		note(r, message, from);
 	while (r->due < r->wanted && fb_router_now(r) >= r->i->served[r->due].planned)
 		r->due++;
 	while (r->given < r->due && given && !err) {
@@ -208,12 +211,12 @@ int fb_router_turn(struct fb_router *r, struct fb_spin *spin, const char *doing)
 	return fb_alive(r->i->state->machine.session, doing);
 }
 
-int fb_router_tell_all(struct fb_router *r, const struct fb_mail *mail)
+int fb_router_send_all(struct fb_router *r, const struct fb_control_header *header)
 {
 	int err = FB_OK;
 
 	for (int w = 0; w < r->i->plan.workers && !err; w++)
-		err = fb_mail_send(&r->i->box, w + 1, mail, NULL);
+		err = fb_control_send(&r->i->channel, w + 1, header, NULL);
 	return err;
 }
 
@@ -241,7 +244,7 @@ static void judge(struct fb_router *r, const struct fb_objective *objective, dou
  */
 static int stop_if_decided(struct fb_router *r, const struct fb_objective *objective)
 {
-	static const struct fb_mail cancel = {.kind = FB_MAIL_CANCEL};
+	static const struct fb_control_header cancel = {.kind = FB_CONTROL_CANCEL};
 	double when = fb_router_now(r);
 
 	if (r->wanted < r->i->trace.count || when < r->look)
@@ -252,7 +255,7 @@ static int stop_if_decided(struct fb_router *r, const struct fb_objective *objec
 	    FB_FATE_OPEN)
 		return FB_OK;
 	r->wanted = r->due = r->given;
-	return fb_router_tell_all(r, &cancel);
+	return fb_router_send_all(r, &cancel);
 }
 
 /* Blocks of a disaggregated request's sender may still be in use when its last token has come. */
@@ -270,7 +273,7 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 	const struct fb_serve_settings *own = i->state->own;
 	const struct fb_objective objective = {own->ttft_s, own->itl_s};
 	struct fb_spin spin = {.yields = i->state->machine.world->oversubscribed};
-	const struct fb_mail end = {.kind = FB_MAIL_END, .output = 1};
+	const struct fb_control_header end = {.kind = FB_CONTROL_END, .output = 1};
 	double begin;
 	int err = FB_OK;
 
@@ -295,7 +298,7 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 			err = stop_if_decided(r, &objective);
 	}
 	if (!err)
-		err = fb_router_tell_all(r, &end);
+		err = fb_router_send_all(r, &end);
 	*share = fb_account_replay(&i->account, i->served, i->trace.count, &objective);
 	return err ? err : i->account.err;
 }

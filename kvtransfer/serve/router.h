@@ -37,7 +37,7 @@ double fb_router_now(const struct fb_router *router);
 int fb_router_turn(struct fb_router *router, struct fb_spin *spin, const char *doing);
 
 /* Sends a message without a list to all workers. */
-int fb_router_tell_all(struct fb_router *router, const struct fb_mail *mail);
+int fb_router_send_all(struct fb_router *router, const struct fb_control_header *header);
 
 /*
  * Replays the trace at a rate, with the run's arrivals and empty caches. *share: of its requests,

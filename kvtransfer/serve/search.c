@@ -133,7 +133,7 @@ static int take_times(struct fb_router *r)
 int fb_router_run(struct fb_router *r)
 {
 	struct fb_serve_instance *i = r->i;
-	const struct fb_mail stop = {.kind = FB_MAIL_END};
+	const struct fb_control_header stop = {.kind = FB_CONTROL_END};
 	double share = 0, knee = 0;
 	int err;
 
@@ -148,6 +148,6 @@ int fb_router_run(struct fb_router *r)
 		err = warm_up(r);
 	}
 	if (!err)
-		err = fb_router_tell_all(r, &stop);
+		err = fb_router_send_all(r, &stop);
 	return err ? err : take_times(r);
 }

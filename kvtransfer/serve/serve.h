@@ -8,7 +8,7 @@
  * Control goes by small MPI messages, the cache by a mover's PUT whose notice says to the decode
  * rank that the blocks are there. The router keeps book of all blocks, so that a rank never waits
  * for memory. A worker is one thread: it computes a step (a chunk of a prompt and a token of every
- * running request) and then looks at its mail and its mover.
+ * running request) and then looks at its messages and its mover.
  */
 #ifndef FB_KVTRANSFER_SERVE_SERVE_H
 #define FB_KVTRANSFER_SERVE_SERVE_H
@@ -130,23 +130,23 @@ struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const 
 /* Local: the trace that the options ask for. 0 or an error (printed). */
 int fb_serve_trace(const struct fb_serve_settings *own, uint64_t seed, struct fb_trace *trace);
 
-/* --- mail.c: messages between router and workers ---------------------------------------------- */
+/* --- control.c: messages between router and workers ------------------------------------------- */
 
-enum fb_mail_kind {
-	FB_MAIL_PREFILL,   /* router to worker: compute a prompt */
-	FB_MAIL_ARRIVING,  /* prefill to decode worker: its cache follows */
-	FB_MAIL_PREFILLED, /* worker to router */
-	FB_MAIL_SENT,	   /* the prefill worker's blocks are free */
-	FB_MAIL_ARRIVED,   /* the decode worker has the cache */
-	FB_MAIL_TOKENS,	   /* a token of each request in `list` */
-	FB_MAIL_CANCEL,	   /* router: drop all requests, as the replay's outcome is decided */
-	FB_MAIL_DROPPED,   /* worker to router: that request has left this worker */
-	FB_MAIL_END,	   /* router: a replay is over; `output`: another one comes */
-	FB_MAIL_TIMES,	   /* worker to router, after the last END of a run */
+enum fb_control_kind {
+	FB_CONTROL_PREFILL,   /* router to worker: compute a prompt */
+	FB_CONTROL_ARRIVING,  /* prefill to decode worker: its cache follows */
+	FB_CONTROL_PREFILLED, /* worker to router */
+	FB_CONTROL_SENT,      /* the prefill worker's blocks are free */
+	FB_CONTROL_ARRIVED,   /* the decode worker has the cache */
+	FB_CONTROL_TOKENS,    /* a token of each request in `list` */
+	FB_CONTROL_CANCEL,    /* router: drop all requests, as the replay's outcome is decided */
+	FB_CONTROL_DROPPED,   /* worker to router: that request has left this worker */
+	FB_CONTROL_END,	      /* router: a replay is over; `output`: another one comes */
+	FB_CONTROL_TIMES,     /* worker to router, after the last END of a run */
 };
 
 /* A header with a list of so many words. */
-struct fb_mail {
+struct fb_control_header {
 	uint32_t kind, request;
 	uint32_t input, output;	 /* tokens */
 	uint32_t blocks, held[2]; /* of the prompt; those that P, and D, have already */
@@ -159,34 +159,36 @@ struct fb_mail {
 };
 
 /* Behind the header, for a prompt: blocks at P and at D, and hashes in two halves. */
-struct fb_letter {
-	struct fb_mail mail;
+struct fb_control {
+	struct fb_control_header header;
 	uint32_t list[];
 };
 
-struct fb_mailbox {
+struct fb_control_channel {
 	MPI_Comm comm;
-	struct fb_letter *received; /* the last one */
+	struct fb_control *received; /* the last one */
 	size_t received_bytes;
 	struct fb_outgoing *out;
 };
 
-int fb_mailbox_open(struct fb_mailbox *box, const struct fb_group *world); /* collective */
+int fb_control_open(struct fb_control_channel *c, const struct fb_group *world); /* collective */
 /* Collective: waits until what was sent has left. */
-void fb_mailbox_close(struct fb_mailbox *box);
+void fb_control_close(struct fb_control_channel *channel);
 /* Local: copies the message. 0 or FB_ENOMEM (printed). */
-int fb_mail_send(struct fb_mailbox *box, int to, const struct fb_mail *mail, const uint32_t *list);
-/* Local: the next message, valid until the next call; *letter NULL: there is none. */
-int fb_mail_receive(struct fb_mailbox *box, const struct fb_letter **letter, int *from);
+int fb_control_send(struct fb_control_channel *channel, int to,
+		    const struct fb_control_header *header, const uint32_t *list);
+/* Local: the next message, valid until the next call; *message NULL: there is none. */
+int fb_control_receive(struct fb_control_channel *channel, const struct fb_control **message,
+		       int *from);
 
-static inline const uint32_t *fb_letter_blocks(const struct fb_letter *l, bool decode)
+static inline const uint32_t *fb_control_blocks(const struct fb_control *l, bool decode)
 {
-	return l->list + (decode ? l->mail.blocks : 0);
+	return l->list + (decode ? l->header.blocks : 0);
 }
 
-static inline uint64_t fb_letter_hash(const struct fb_letter *l, uint32_t block)
+static inline uint64_t fb_control_hash(const struct fb_control *l, uint32_t block)
 {
-	const uint32_t *at = l->list + 2 * l->mail.blocks + 2 * block;
+	const uint32_t *at = l->list + 2 * l->header.blocks + 2 * block;
 
 	return at[0] | (uint64_t)at[1] << 32;
 }
@@ -203,7 +205,7 @@ uint32_t fb_serve_first(const struct fb_serve_plan *plan, int list, uint32_t inp
  * because a decode worker may have a block from a longer prompt, whose window had passed it.
  * `piece` has room for `lists` times the prompt's blocks. Returns their bytes.
  */
-uint64_t fb_serve_pieces(const struct fb_serve_plan *plan, const struct fb_letter *letter,
+uint64_t fb_serve_pieces(const struct fb_serve_plan *plan, const struct fb_control *message,
 			 struct fb_piece *piece, struct fb_transfer transfer[FB_SERVE_LISTS]);
 
 /* --- instance.c: one case, from setup to teardown -------------------------------------------- */
@@ -215,7 +217,7 @@ struct fb_serve_instance {
 	bool automatic; /* the engine was chosen by the path table */
 	struct fb_serve_plan plan;
 	struct fb_kv_compute *compute; /* workers */
-	struct fb_mailbox box;
+	struct fb_control_channel channel;
 	struct fb_data data;	       /* the seed changes with each replay */
 	struct fb_mismatch bad;
 	struct fb_trace trace;	       /* router, and below */
@@ -240,8 +242,8 @@ struct fb_serve_instance {
  * its hash. A decode worker has what came from another one only as far as layers' windows reach. 0
  * or an error (printed); what is wrong is added to *bad.
  */
-int fb_serve_content(const struct fb_serve_instance *i, const struct fb_letter *letter, bool decode,
-		     uint32_t first, struct fb_mismatch *bad);
+int fb_serve_content(const struct fb_serve_instance *i, const struct fb_control *message,
+		     bool decode, uint32_t first, struct fb_mismatch *bad);
 
 int fb_serve_set_up(void *state, const struct fb_case *c, void **instance);
 void fb_serve_tear_down(void *instance);

@@ -18,7 +18,7 @@
 /* A request that this worker has to do with. */
 struct job {
 	struct job *next;
-	struct fb_letter *letter;
+	struct fb_control *message;
 	struct fb_piece *piece;
 	struct fb_move *move; /* its cache on the way to the decode rank */
 	int from;	      /* the rank that its cache comes from */
@@ -64,17 +64,18 @@ static struct job *take(struct queue *q)
 
 static void free_job(struct job *job)
 {
-	free(job->letter);
+	free(job->message);
 	free(job->piece);
 	free(job);
 }
 
-static int tell(struct worker *w, const struct job *job, enum fb_mail_kind kind)
+static int report(struct worker *w, const struct job *job, enum fb_control_kind kind)
 {
-	const struct fb_mail mail = {.kind = (uint32_t)kind, .request = job->letter->mail.request,
-				     .compute_s = job->compute_s, .moved = job->moved};
+	const struct fb_control_header header = {.kind = (uint32_t)kind,
+						 .request = job->message->header.request,
+						 .compute_s = job->compute_s, .moved = job->moved};
 
-	return fb_mail_send(&w->i->box, 0, &mail, NULL);
+	return fb_control_send(&w->i->channel, 0, &header, NULL);
 }
 
 /* --- from prefill to decode ------------------------------------------------------------------- */
@@ -91,10 +92,10 @@ static void join(struct worker *w, struct job *job)
 static int send_cache(struct worker *w, struct job *job)
 {
 	const struct fb_serve_plan *p = &w->i->plan;
-	const struct fb_letter *l = job->letter;
-	size_t most = (size_t)l->mail.blocks * (size_t)p->lists + 1;
+	const struct fb_control *l = job->message;
+	size_t most = (size_t)l->header.blocks * (size_t)p->lists + 1;
 	struct fb_transfer t[FB_SERVE_LISTS];
-	struct fb_mail mail = l->mail;
+	struct fb_control_header header = l->header;
 	int err;
 
 	job->piece = calloc(most, sizeof(*job->piece));
@@ -104,10 +105,10 @@ static int send_cache(struct worker *w, struct job *job)
 	for (int k = 0; k < p->lists; k++)
 		t[k].local = t[k].remote = w->i->engine->region;
 	err = fb_move_prepare(w->i->engine->mover, t, (uint32_t)p->lists, NULL, &job->move);
-	mail.kind = FB_MAIL_ARRIVING;
-	mail.moved = job->moved;
+	header.kind = FB_CONTROL_ARRIVING;
+	header.moved = job->moved;
 	if (!err)
-		err = fb_mail_send(&w->i->box, l->mail.decode, &mail, l->list);
+		err = fb_control_send(&w->i->channel, l->header.decode, &header, l->list);
 	if (!err)
 		err = job->move->mover->ops->post(job->move);
 	add(&w->sending, job);
@@ -117,7 +118,7 @@ static int send_cache(struct worker *w, struct job *job)
 /* The router wants no more of this request. */
 static int drop(struct worker *w, struct job *job)
 {
-	int err = tell(w, job, FB_MAIL_DROPPED);
+	int err = report(w, job, FB_CONTROL_DROPPED);
 
 	free_job(job);
 	return err;
@@ -158,7 +159,7 @@ static int look_at_mover(struct worker *w)
 		if (!*w->i->carried.path)
 			e->ops->describe(job->move, &w->i->carried);
 		e->ops->release(job->move);
-		err = tell(w, job, FB_MAIL_SENT);
+		err = report(w, job, FB_CONTROL_SENT);
 		free_job(take(&w->sending));
 	}
 	for (int r = 0; r < w->i->state->machine.world->nranks && !err; r++) {
@@ -171,12 +172,12 @@ static int look_at_mover(struct worker *w)
 			struct job *job = take(&w->arriving[r]);
 
 			e->seen[r] += notices;
-			w->coming -= job->letter->mail.moved > 0;
+			w->coming -= job->message->header.moved > 0;
 			if (w->dropping) {
 				err = drop(w, job);
 				continue;
 			}
-			err = tell(w, job, FB_MAIL_ARRIVED);
+			err = report(w, job, FB_CONTROL_ARRIVED);
 			join(w, job);
 		}
 	}
@@ -190,10 +191,10 @@ static int give(struct worker *w, struct job *job, bool *ended)
 {
 	int err = FB_OK;
 
-	w->list[w->nlist++] = job->letter->mail.request;
-	*ended = ++job->given >= job->letter->mail.output;
+	w->list[w->nlist++] = job->message->header.request;
+	*ended = ++job->given >= job->message->header.output;
 	if (*ended) {
-		err = fb_serve_content(w->i, job->letter, true, 0, &w->i->bad);
+		err = fb_serve_content(w->i, job->message, true, 0, &w->i->bad);
 		free_job(job);
 	}
 	return err;
@@ -202,15 +203,15 @@ static int give(struct worker *w, struct job *job, bool *ended)
 static int end_prompt(struct worker *w)
 {
 	struct job *job = take(&w->prompts);
-	const struct fb_mail *mail = &job->letter->mail;
-	int err = fb_serve_content(w->i, job->letter, false, mail->held[0], NULL);
+	const struct fb_control_header *header = &job->message->header;
+	int err = fb_serve_content(w->i, job->message, false, header->held[0], NULL);
 	bool ended = false;
 
 	if (!err)
-		err = tell(w, job, FB_MAIL_PREFILLED);
+		err = report(w, job, FB_CONTROL_PREFILLED);
 	if (err)
 		return err;
-	if (!mail->colocated)
+	if (!header->colocated)
 		return send_cache(w, job);
 	err = give(w, job, &ended);
 	if (!ended)
@@ -219,11 +220,11 @@ static int end_prompt(struct worker *w)
 }
 
 /* Prompt tokens that have to be computed; the last one always. */
-static uint32_t cached_tokens(const struct worker *w, const struct fb_mail *mail)
+static uint32_t cached_tokens(const struct worker *w, const struct fb_control_header *header)
 {
-	uint32_t cached = mail->held[0] * w->i->plan.shape.block_tokens;
+	uint32_t cached = header->held[0] * w->i->plan.shape.block_tokens;
 
-	return cached < mail->input ? cached : mail->input - 1;
+	return cached < header->input ? cached : header->input - 1;
 }
 
 /* One token of all that are running. */
@@ -253,7 +254,7 @@ static int step(struct worker *w, bool *idle)
 	struct job *prompt = w->prompts.head;
 	struct fb_kv_batch batch = {.requests = w->nrunning};
 	double began = fb_clock_now(clock);
-	struct fb_mail tokens = {.kind = FB_MAIL_TOKENS};
+	struct fb_control_header tokens = {.kind = FB_CONTROL_TOKENS};
 	uint32_t cached = 0, left = 0;
 	int err;
 
@@ -261,16 +262,16 @@ static int step(struct worker *w, bool *idle)
 	if (*idle)
 		return FB_OK;
 	if (prompt) {
-		cached = cached_tokens(w, &prompt->letter->mail);
-		left = prompt->letter->mail.input - cached - prompt->done;
+		cached = cached_tokens(w, &prompt->message->header);
+		left = prompt->message->header.input - cached - prompt->done;
 		batch.prompt = left < w->i->state->own->chunk ? left
 							       : (uint32_t)w->i->state->own->chunk;
 		batch.context = cached + prompt->done;
 	}
 	for (uint32_t k = 0; k < w->nrunning; k++)
-		batch.cached += w->running[k]->letter->mail.input + w->running[k]->given;
+		batch.cached += w->running[k]->message->header.input + w->running[k]->given;
 	err = fb_kv_step(w->i->compute, &batch);
-	if (!prompt && !w->running[0]->letter->mail.colocated)
+	if (!prompt && !w->running[0]->message->header.colocated)
 		fb_step_watch_end(&w->watch, w->nrunning, fb_clock_now(clock));
 	w->nlist = 0;
 	if (!err)
@@ -282,45 +283,47 @@ static int step(struct worker *w, bool *idle)
 			err = end_prompt(w);
 	}
 	tokens.words = w->nlist;
-	return err || !w->nlist ? err : fb_mail_send(&w->i->box, 0, &tokens, w->list);
+	return err || !w->nlist ? err : fb_control_send(&w->i->channel, 0, &tokens, w->list);
 }
 
-/* --- mail ------------------------------------------------------------------------------------- */
+/* --- control messages ------------------------------------------------------------------------- */
 
-static int look_at_mail(struct worker *w)
+static int look_at_messages(struct worker *w)
 {
 	for (;;) {
-		const struct fb_letter *letter;
+		const struct fb_control *message;
 		struct job *job;
 		size_t bytes;
-		int from, err = fb_mail_receive(&w->i->box, &letter, &from);
+		int from, err = fb_control_receive(&w->i->channel, &message, &from);
 
-		if (err || !letter)
+		if (err || !message)
 			return err;
-		if (letter->mail.kind == FB_MAIL_END) {
+		if (message->header.kind == FB_CONTROL_END) {
 			w->i->data.seed++;
-			w->over = !letter->mail.output;
+			w->over = !message->header.output;
 			w->dropping = false;
 			return FB_OK;
 		}
-		if (letter->mail.kind == FB_MAIL_CANCEL) {
+		if (message->header.kind == FB_CONTROL_CANCEL) {
 			err = drop_all(w);
 			if (err)
 				return err;
 			continue;
 		}
-		bytes = sizeof(*letter) + letter->mail.words * sizeof(letter->list[0]);
+		bytes = sizeof(*message) + message->header.words * sizeof(message->list[0]);
 		job = calloc(1, sizeof(*job));
 		if (job)
-			job->letter = malloc(bytes);
-		if (!job || !job->letter) {
+			job->message = malloc(bytes);
+		if (!job || !job->message) {
 			free(job);
 			return fb_error(FB_ENOMEM, "out of memory for a request");
 		}
-		memcpy(job->letter, letter, bytes);
+		memcpy(job->message, message, bytes);
 		job->from = from;
-		w->coming += letter->mail.kind == FB_MAIL_ARRIVING && letter->mail.moved > 0;
-		add(letter->mail.kind == FB_MAIL_PREFILL ? &w->prompts : &w->arriving[from], job);
+		w->coming +=
+			message->header.kind == FB_CONTROL_ARRIVING && message->header.moved > 0;
+		add(message->header.kind == FB_CONTROL_PREFILL ? &w->prompts : &w->arriving[from],
+		    job);
 	}
 }
 
@@ -333,17 +336,17 @@ static int idle_look(struct worker *w)
 		if (w->arriving[r].head)
 			snprintf(doing, sizeof(doing),
 				 "waiting for the cache of request %u from rank %d",
-				 w->arriving[r].head->letter->mail.request, r);
+				 w->arriving[r].head->message->header.request, r);
 	return fb_alive(w->i->state->machine.session, doing);
 }
 
 static int tell_times(struct worker *w)
 {
-	struct fb_mail mail = {.kind = FB_MAIL_TIMES};
+	struct fb_control_header header = {.kind = FB_CONTROL_TIMES};
 
-	fb_step_times_sum(w->watch.times, w->i->state->own->most_batch + 1, &mail.with_s,
-			  &mail.without_s);
-	return fb_mail_send(&w->i->box, 0, &mail, NULL);
+	fb_step_times_sum(w->watch.times, w->i->state->own->most_batch + 1, &header.with_s,
+			  &header.without_s);
+	return fb_control_send(&w->i->channel, 0, &header, NULL);
 }
 
 static int work(struct worker *w)
@@ -356,7 +359,7 @@ static int work(struct worker *w)
 		double began = fb_clock_now(w->i->state->machine.session->clock);
 		uint32_t seen;
 
-		err = look_at_mail(w);
+		err = look_at_messages(w);
 		seen = w->coming;
 		if (!err && w->i->engine->mover)
 			err = look_at_mover(w);

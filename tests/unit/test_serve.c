@@ -252,14 +252,14 @@ static const struct fb_kv_model caches[] = {
 };
 
 /* A prompt whose block b is page b + 1 of the prefill worker, and page 2 b of the decode worker. */
-static struct fb_letter *letter_of(uint32_t input, uint32_t held)
+static struct fb_control *message_of(uint32_t input, uint32_t held)
 {
 	uint32_t blocks = (input + TOKENS - 1) / TOKENS;
-	struct fb_letter *l = calloc(1, sizeof(*l) + 4 * blocks * sizeof(l->list[0]));
+	struct fb_control *l = calloc(1, sizeof(*l) + 4 * blocks * sizeof(l->list[0]));
 
 	if (!l)
 		abort();
-	l->mail = (struct fb_mail){.input = input, .blocks = blocks, .held = {0, held}};
+	l->header = (struct fb_control_header){.input = input, .blocks = blocks, .held = {0, held}};
 	for (uint32_t b = 0; b < blocks; b++) {
 		l->list[b] = b + 1;
 		l->list[blocks + b] = 2 * b;
@@ -268,19 +268,19 @@ static struct fb_letter *letter_of(uint32_t input, uint32_t held)
 }
 
 /* By tokens: whether a decode worker lacks a block in the layers of a list. */
-static bool lacks(const struct fb_serve_plan *p, int list, const struct fb_letter *l,
+static bool lacks(const struct fb_serve_plan *p, int list, const struct fb_control *l,
 		  uint32_t block)
 {
 	bool window = list && p->model->window;
 
-	for (uint32_t t = block * TOKENS; t < l->mail.input && t < (block + 1) * TOKENS; t++)
-		if (window ? t + p->model->window >= l->mail.input : block >= l->mail.held[1])
+	for (uint32_t t = block * TOKENS; t < l->header.input && t < (block + 1) * TOKENS; t++)
+		if (window ? t + p->model->window >= l->header.input : block >= l->header.held[1])
 			return true;
 	return false;
 }
 
 /* Bytes of the decode worker that are not what they should be. */
-static uint64_t wrong_bytes(const struct fb_serve_plan *p, const struct fb_letter *l,
+static uint64_t wrong_bytes(const struct fb_serve_plan *p, const struct fb_control *l,
 			    const unsigned char *to)
 {
 	uint64_t wrong = 0;
@@ -289,7 +289,7 @@ static uint64_t wrong_bytes(const struct fb_serve_plan *p, const struct fb_lette
 		for (uint32_t r = 0; r < p->list[k].regions; r++)
 			for (uint64_t i = 0; i < p->list[k].region_bytes; i++) {
 				uint64_t page = i / p->list[k].page_bytes;
-				bool moved = page % 2 == 0 && page / 2 < l->mail.blocks &&
+				bool moved = page % 2 == 0 && page / 2 < l->header.blocks &&
 					     lacks(p, k, l, (uint32_t)page / 2);
 				uint64_t at = p->list[k].at + r * p->list[k].region_bytes;
 				/* The sender's page of this block is page / 2 + 1. */
@@ -316,7 +316,7 @@ static void carry(const struct fb_transfer *t, const unsigned char *from, unsign
 static uint64_t move_cache(struct fb_serve_plan *p, uint32_t input, uint32_t held, int mistake)
 {
 	static unsigned char from[MOST_BYTES], to[MOST_BYTES];
-	struct fb_letter *l = letter_of(input, held);
+	struct fb_control *l = message_of(input, held);
 	struct fb_transfer t[FB_SERVE_LISTS] = {{.verb = FB_MOVE_PUT}};
 	struct fb_piece piece[2 * POOL] = {{.bytes = 0}}, *next = piece;
 	uint64_t bytes = fb_serve_pieces(p, l, piece, t), moved = 0, wrong;

@@ -385,9 +385,9 @@ if [ -x "$fake" ]; then
 			"$(rows ";form=$form;.*,(ok|few),.*copy engine, $form" )" 2
 	done
 	expect "rows of form tma" "$(rows 'form=tma.*,(ok|few),.*kernels, tma')" 3
-	# Such a GPU's memory is nothing for an RDMA device, if there is one.
-	go 2 --engine rdma_gpu
-	expect "rows without GPUDirect RDMA" "$(rows ',rdma_gpu,put,.*,skipped,"?[^,]')" 1
+	# Such a GPU's memory is nothing for an RDMA device, if there is one, nor for UCX.
+	go 2 --engine rdma_gpu,ucx_gpu
+	expect "rows without GPUDirect" "$(rows ',(rdma|ucx)_gpu,put,.*,skipped,"?[^,]')" 2
 	unset FB_FAKE_GPU_WORKS
 	verdict handoff_fake_gpu
 else

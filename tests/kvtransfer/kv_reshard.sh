@@ -63,9 +63,6 @@ if [ -x "$FB_BUILD/tests/fake_gpu/kv_reshard" ]; then
 	FB_FAKE_GPU_WORKS=right bin=$FB_BUILD/tests/fake_gpu/kv_reshard go 2 --engine copy,cuda \
 		--tokens 9 --layers 2 --algorithm pack --memory vmm
 	expect "rows in memory vmm" "$(rows ',vmm,.*,(ok|few),')" 2
-	FB_FAKE_GPU_WORKS=right bin=$FB_BUILD/tests/fake_gpu/kv_reshard go 2 --engine ucx_gpu \
-		--tokens 9 --layers 2 --algorithm pack
-	expect "rows of a UCX without CUDA" "$(rows ',ucx_gpu,.*,skipped,"?[^,]')" 1
 	# Pages are 15 MiB of 20 MiB: the second engine takes the memory that the first one had.
 	FB_FAKE_GPU_WORKS=right FB_FAKE_GPU_EACH=1 FB_FAKE_GPUS=2 FB_FAKE_GPU_MEMORY=$((20 << 20)) \
 		bin=$FB_BUILD/tests/fake_gpu/kv_reshard go 2 --engine copy,cuda --tokens 6400 \

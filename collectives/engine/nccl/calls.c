@@ -226,6 +226,19 @@ bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_oper
 	return false;
 }
 
+bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registration how)
+{
+	enum fb_collective what = call->op->collective;
+
+	if (is_grouped(call->nccl, what, call->grouped))
+		return true;
+	if (what != FB_ALL_TO_ALL && what != FB_GATHER && what != FB_SCATTER)
+		return false;
+	return how == FB_NCCL_NONE || how == FB_NCCL_REGISTERED ||
+	       (how == FB_NCCL_WINDOW && call->nccl->version < 23100 &&
+		call->op->ctas.policy != FB_NCCL_CTA_POLICY_ZERO + 1 && !getenv("NCCL_CTA_POLICY"));
+}
+
 bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *ctas, char *reason,
 		      size_t n)
 {

@@ -8,6 +8,7 @@
 
 #include "collectives/engine/engine.h"
 #include "common/library/nccl/api.h"
+#include "common/library/nccl/comm.h"
 #include "common/library/nccl/force.h"
 
 /* A call as one rank makes it. */
@@ -49,6 +50,13 @@ bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_oper
  */
 void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_algo_proto *choice,
 			    int channels);
+
+/*
+ * Whether NCCL makes the call of sends and receives only. The functions of all_to_all, gather and
+ * scatter have other forms for windows: copy engines with the policy of zero CTAs (2.28), and
+ * perhaps kernels in versions after 2.30.
+ */
+bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registration how);
 
 /* Pure: whether this NCCL accepts these settings of CTAs. Writes the reason otherwise. */
 bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *ctas, char *reason,

@@ -234,8 +234,8 @@ static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 	if (!err)
 		err = fb_gpu_stream_wait(r->on.stream);
 	read_log(r, log);
-	if (r->op->count && r->group->need.registration == FB_NCCL_WINDOW_COPY)
-		fb_nccl_ran_conclude(&r->ran, w->nranks);
+	if (r->op->count && w->nranks > 1)
+		fb_nccl_ran_conclude(&r->ran, &r->call, r->group->need.registration);
 	err = fb_group_agree(w, err);
 	if (err)
 		return err;

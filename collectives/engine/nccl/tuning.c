@@ -183,7 +183,8 @@ void fb_nccl_ran_path(const struct fb_nccl *nccl, const char *call, const char *
 		 *wire->via ? " via " : "", wire->via,
 		 strstr(wire->via, "NET/") && *wire->setup.network ? ", network " : "",
 		 strstr(wire->via, "NET/") ? wire->setup.network : "",
-		 ran->silent && *ran->algorithm ? ", as NCCL told of no kernel" : "", warned);
+		 !ran->concluded ? "" : !strcmp(ran->algorithm, "sendrecv") ?
+		 ", as NCCL has nothing else for it" : ", as NCCL told of no kernel", warned);
 }
 
 /* Expands a file name as NCCL does: %h is the host, %p the process. */
@@ -315,10 +316,16 @@ void fb_nccl_ran_see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran)
 	ran->silent = seen->watched && !seen->events;
 }
 
-void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, int nranks)
+void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, const struct fb_nccl_call *call,
+			  enum fb_nccl_registration how)
 {
-	if (ran->silent && !*ran->algorithm && nranks > 1)
+	if (*ran->algorithm)
+		return;
+	if (how == FB_NCCL_WINDOW_COPY && ran->silent)
 		strcpy(ran->algorithm, "copyengine");
+	else if (fb_nccl_call_sends(call, how))
+		strcpy(ran->algorithm, "sendrecv");
+	ran->concluded = *ran->algorithm;
 }
 
 void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire)

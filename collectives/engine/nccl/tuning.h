@@ -16,6 +16,7 @@
 #ifndef FB_COLLECTIVES_ENGINE_NCCL_TUNING_H
 #define FB_COLLECTIVES_ENGINE_NCCL_TUNING_H
 
+#include "collectives/engine/nccl/calls.h"
 #include "common/library/nccl/api.h"
 #include "common/library/nccl/force.h"
 #include "common/library/nccl/watch.h"
@@ -30,6 +31,7 @@ struct fb_nccl_ran {
 	char kernel[64];                    /* of symmetric windows: "AllReduce_AGxLL_R" */
 	int channels;                       /* 0: not in the log */
 	bool silent;                        /* the profiler reported no event of the call, either */
+	bool concluded;                     /* nothing was reported that says so */
 	int cluster;                        /* CTAs of a cluster, from 2.31 on; 0: not in the log */
 };
 
@@ -40,10 +42,13 @@ void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran);
 void fb_nccl_ran_see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran);
 
 /*
- * Of a call that copy engines may do: they did, if NCCL reported nothing of it, because before 2.29
- * it reports all other calls by its log or its profiler. One rank alone copies without a report.
+ * What a call of several ranks ran of which nothing is reported, if that can only be one thing:
+ * copy engines, if they may do it and the profiler was told of no kernel, as before 2.29 that tells
+ * of all other calls; sends and receives, if NCCL makes the call of nothing else. Pure but for
+ * NCCL_CTA_POLICY.
  */
-void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, int nranks);
+void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, const struct fb_nccl_call *call,
+			  enum fb_nccl_registration how);
 
 /* Returns whether NCCL ran what was asked for, as far as it says. */
 bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_algo_proto *choice);

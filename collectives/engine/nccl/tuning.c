@@ -325,7 +325,7 @@ void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, const struct fb_nccl_call *ca
 		strcpy(ran->algorithm, "copyengine");
 	else if (fb_nccl_call_sends(call, how))
 		strcpy(ran->algorithm, "sendrecv");
-	ran->concluded = *ran->algorithm;
+	ran->concluded = *ran->algorithm != '\0';
 }
 
 void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire)

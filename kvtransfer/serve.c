@@ -160,6 +160,7 @@ int main(int argc, char **argv)
 		.close = fb_kv_machine_close,
 		.expand = fb_serve_expand,
 		.can = fb_serve_can,
+		.seconds = fb_serve_seconds,
 		.setup = fb_serve_set_up,
 		.run = fb_serve_run,
 		.begin_samples = fb_serve_begin_samples,

@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/run/run.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -51,9 +52,23 @@ int fb_list_cases(struct fb_run *run)
 	return FB_OK;
 }
 
+/* Adds the seconds of a row, at least and at most. */
+static void add_seconds(const struct fb_run *run, const struct fb_case *c, double *least,
+			double *most)
+{
+	double sample = 0, other = 0;
+
+	if (run->program->seconds)
+		run->program->seconds(run->state, c, &sample, &other);
+	*least += fmax(quickest_row_s, 2 * other + 2 * sample);
+	/* The warm-up may take half of the time that the repetitions may; both may overrun. */
+	*most += 1.5 * run->settings.max_time_s + 2 * other + 2 * sample;
+}
+
 int fb_list_order(struct fb_run *run)
 {
 	char text[FB_CASE_CHARS], reason[FB_REASON_CHARS], least[32], most[32];
+	double least_s = 0, most_s = 0;
 	size_t measured = 0;
 
 	if (run->world.rank != 0)
@@ -62,14 +77,14 @@ int fb_list_order(struct fb_run *run)
 		bool good = fb_run_can(run, &run->cases[i], reason);
 
 		measured += good ? 1 : 0;
+		if (good)
+			add_seconds(run, &run->cases[i], &least_s, &most_s);
 		printf("%5zu  %s%s%s\n", i, fb_case_text(&run->cases[i], text),
 		       good ? "" : "  skipped: ", reason);
 	}
-	/* The warm-up may take half of the time that the repetitions may. */
 	printf("%zu cases, %zu to measure: from %s to %s, and setup\n", run->count, measured,
-	       fb_duration_text((double)measured * quickest_row_s, least, sizeof(least)),
-	       fb_duration_text((double)measured * 1.5 * run->settings.max_time_s, most,
-				sizeof(most)));
+	       fb_duration_text(least_s, least, sizeof(least)),
+	       fb_duration_text(most_s, most, sizeof(most)));
 	return FB_OK;
 }
 

@@ -58,6 +58,12 @@ struct fb_program {
 	bool (*can)(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 
 	/*
+	 * Pure: about how many seconds a sample takes, and a repetition that is none; at least.
+	 * NULL: nobody knows.
+	 */
+	void (*seconds)(void *state, const struct fb_case *c, double *sample, double *other);
+
+	/*
 	 * Collective. Allocates, registers, connects, builds the plan. Timed as setup_us. An
 	 * error has to be the same on all ranks (fb_group_agree), with nothing left to tear
 	 * down: then it costs this row only (FB_EUNSUPPORTED: skipped, else: fault). Where

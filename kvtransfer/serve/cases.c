@@ -136,6 +136,17 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 	return false;
 }
 
+/* Without the time of the last answers, and as if the knee were at the rate that is given. */
+void fb_serve_seconds(void *arg, const struct fb_case *c, double *sample, double *other)
+{
+	const struct fb_serve_state *state = arg;
+	const struct fb_serve_plan p = fb_serve_plan_of(state, c);
+	double replay = p.rate > 0 ? (double)state->own->requests / p.rate : 0;
+
+	*other = p.operation == FB_SERVE_VERDICT ? FB_SERVE_MODES * replay : replay;
+	*sample = p.operation == FB_SERVE_REPLAY ? replay : FB_KNEE_FEWEST * *other;
+}
+
 /* fb_axes_adjust_fn. */
 static bool adjust(void *arg, struct fb_case *c)
 {

@@ -17,6 +17,8 @@
 
 #include <stdbool.h>
 
+enum { FB_KNEE_FEWEST = 5 }; /* replays of a search that begins from a knee that is right */
+
 struct fb_knee {
 	double rate; /* to try next; 0: the search is over */
 	double low, high; /* highest rate that met, lowest that did not; 0: none */

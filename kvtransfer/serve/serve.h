@@ -124,6 +124,7 @@ struct fb_serve_plan {
 
 int fb_serve_expand(struct fb_run *run, void *state);
 bool fb_serve_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+void fb_serve_seconds(void *state, const struct fb_case *c, double *sample, double *other);
 struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c);
 struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const struct fb_case *c);
 

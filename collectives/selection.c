@@ -115,6 +115,13 @@ static bool accept(void *arg, const struct fb_tuning_rule *rule)
 	return can(arg, rule->algorithm, rule->protocol);
 }
 
+/* What auto is to be best at: a collective beside which nothing computes gains by speed alone. */
+static enum fb_auto_objective objective_of(const struct chooser *ch)
+{
+	return ch->key->alone ? FB_ALONE
+			      : (enum fb_auto_objective)ch->engine->session->settings->objective;
+}
+
 static struct fb_tuning_key key_of(const struct chooser *ch, const char *algorithm,
 				   const char *protocol)
 {
@@ -128,7 +135,7 @@ static struct fb_tuning_key key_of(const struct chooser *ch, const char *algorit
 		.in_place = c->in_place, .element = (int)fb_datatype_size(c->datatype),
 		.channels = (uint32_t)settings->channels,
 		.unaligned = fb_tuning_unaligned(ch->op->count * fb_datatype_size(c->datatype)),
-		.objective = (enum fb_auto_objective)settings->objective,
+		.objective = objective_of(ch),
 	};
 }
 
@@ -224,7 +231,7 @@ static bool prefers_copies(const struct chooser *ch, const struct fb_tuning_rule
 	enum { LEAST = 256 << 10 };
 
 	return ch->engine->ops->usual && is_auto(ch->key->algorithm) &&
-	       ch->engine->session->settings->objective == FB_OVERLAPPED &&
+	       objective_of(ch) == FB_OVERLAPPED &&
 	       !(rule && (rule->key.objective == FB_OVERLAPPED || rule->key.channels)) &&
 	       ch->key->bytes >= LEAST &&
 	       !fb_collective_info(ch->op->collective)->reduces &&

@@ -38,6 +38,8 @@ struct fb_case {
 	/* The program's own axes: a structure of its own, of which `variant` is made; see key.h. */
 	_Alignas(8) unsigned char own[FB_OWN_BYTES];
 	int place;     /* fb_place.number; 0: no NUMA node was asked for */
+	/* Nothing computes beside this collective of a step: auto chooses what is best alone. */
+	bool alone;
 	bool cold;     /* caches are cleared before each repetition; key cache=cold */
 	/* Keys that found no room there: the program is refused at its start. "": none. */
 	char overfull[FB_OVERFULL_CHARS];

@@ -49,7 +49,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	uint64_t heads = b->nn ? b->nn->heads * b->nn->query : b->own->hidden;
 	int n = b->nranks, layers = (int)b->own->layers, world, own, places, seen, data = 0;
 
-	fb_dag_two_lanes(dag);
+	fb_dag_two_lanes(dag, b->schedule == SEQUENTIAL);
 	world = fb_dag_axis(dag, "context", 1, n);
 	own = fb_dag_buffer(dag, "own blocks", (uint64_t)layers * block);
 	places = fb_dag_buffer(dag, "blocks", PLACES * block);

@@ -89,7 +89,7 @@ static void build_per_gpu(const struct plan *p)
 {
 	int rank = p->b->rank;
 
-	fb_dag_two_lanes(p->dag);
+	fb_dag_two_lanes(p->dag, false);
 	fb_dag_input(p->dag, fb_dag_whole(p->dag, p->found + rank),
 		     (struct fb_content){p->gradients, rank, 0});
 	for (int l = 0; l < p->layers; l++)

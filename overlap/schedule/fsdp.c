@@ -299,7 +299,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	p.items = 2 * p.layers;
 	ahead = b->value[RESHARD] == KEEPS ? p.layers - 1 : (int)b->value[PREFETCH];
 	p.places = ahead + 1;
-	fb_dag_two_lanes(dag);
+	fb_dag_two_lanes(dag, false);
 	if (p.replicas > 1)
 		fb_dag_lane(dag, "replicate", true);
 	make_buffers(&p);

@@ -246,7 +246,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	}
 	p.back = p.there + (size_t)n * (size_t)n;
 	make_counts(&p);
-	fb_dag_two_lanes(dag);
+	fb_dag_two_lanes(dag, b->schedule == SEQUENTIAL);
 	p.world = fb_dag_axis(dag, "experts", 1, n);
 	p.data = fb_dag_data(dag, n);
 	p.answers = fb_dag_data(dag, n);

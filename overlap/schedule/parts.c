@@ -3,8 +3,9 @@
 #include "overlap/options.h"
 #include "overlap/schedule/schedule.h"
 
-void fb_dag_two_lanes(struct fb_dag *dag)
+void fb_dag_two_lanes(struct fb_dag *dag, bool serial)
 {
+	dag->serial = serial;
 	fb_dag_lane(dag, "compute", false);
 	fb_dag_lane(dag, "communicate", true);
 }

@@ -95,10 +95,10 @@ extern const struct fb_schedule_program *const fb_schedule_programs[];
 /*
  * --- parts.c: what several of them have ------------------------------------------------------
  *
- * The two lanes of most steps, in this order.
+ * The two lanes of most steps, in this order. serial: fb_dag.serial, the same on all ranks.
  */
 enum { FB_LANE_COMPUTE, FB_LANE_COMMUNICATE };
-void fb_dag_two_lanes(struct fb_dag *dag);
+void fb_dag_two_lanes(struct fb_dag *dag, bool serial);
 
 /*
  * Other people's traffic: an all_gather or all_reduce (--background-operation) with so many bytes

@@ -317,7 +317,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	p.part = p.chunk / (uint64_t)p.ranks;
 	p.pieces = products ? p.chunks * (p.ranks - 1) : p.chunks;
 	parts = all + (uint64_t)p.blocks * FB_WITNESS;
-	fb_dag_two_lanes(dag);
+	fb_dag_two_lanes(dag, p.chunks == 1 && !trains(b) && !products);
 	p.group = fb_dag_axis(dag, "tensor", 1, p.ranks);
 	p.data = fb_dag_data(dag, p.ranks);
 	if (trains(b)) {

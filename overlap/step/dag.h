@@ -147,6 +147,7 @@ struct fb_dag {
 	uint64_t elements; /* of all buffers */
 	uint64_t tokens;   /* that a step of all ranks together is for; 0: not known */
 	bool alone;        /* rank 0 runs the step, with all devices: copies communicate */
+	bool serial;       /* computing and collectives take turns: engine auto chooses as alone */
 	double ideal;      /* share of the step that is a bubble by theory; 0: none */
 	int nccl_policy;   /* of the collectives, in fb_nccl_policies; 0: what NCCL likes */
 	int wanted;        /* edges that fb_dag_after made before fb_dag_link: the schedule's */

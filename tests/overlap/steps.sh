@@ -43,6 +43,12 @@ cost() {
 }
 
 runs=0 engine=host,mpi
+# Rules of this machine: other ones beside computing than alone.
+cat >"$FB_TMP/tuning" <<END
+table t cpu $(sed -n '/^model name/ { s/[^:]*: //p; q; }' /proc/cpuinfo)
+rule host all_reduce 2 1 shm any any 8 1G auto auto ring simple 0 0 0
+rule host all_reduce 2 1 shm any any 8 1G auto auto two_shot simple 0 0 0 objective=overlapped
+END
 for family in $FB_MPIS; do
 	# Two engines: four depths of prefetch with reshard, one without.
 	go "$family" 4 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --shard 2 \
@@ -56,6 +62,14 @@ for family in $FB_MPIS; do
 	expect "groups that do not divide" "$(rows ',skipped,--shard 2 does not divide 3')" 8
 	go "$family" 4 tensor_parallel --hidden 64 --ffn 96 --tokens 8 --degree 2 --layers 2
 	expect "rows of tensor_parallel" "$(rows ',(ok|few),')" 12
+	# Where nothing computes beside the sums, auto takes what is best alone.
+	for chunks in 1 2; do
+		engine=host go "$family" 2 tensor_parallel --hidden 64 --ffn 96 --tokens 8 \
+			--layers 2 --schedule all_reduce --chunks "$chunks" \
+			--tuning "$FB_TMP/tuning"
+		expect "what auto takes with $chunks chunks" "$(values path | sed 's/ by .*//')" \
+			"$([ "$chunks" -eq 1 ] && echo ring || echo two_shot) simple"
+	done
 	# Blocks of three ranks, whose products and sums are right whatever moves beside them.
 	go "$family" 3 tensor_parallel --hidden 64 --ffn 96 --tokens 12 --layers 3 \
 		--schedule gather_gemm,gemm_scatter --chunks 1,2

@@ -169,7 +169,7 @@ struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *
 	key.operation = info->name;
 	key.bytes = largest_buffer(dag, t) * fb_datatype_size(c->datatype);
 	key.in_place = fb_span_same(&t->in, &t->out);
-	key.alone = dag->serial;
+	key.alone = dag->serial && !dag->lanes[t->lane].background;
 	key.redop = info->reduces ? c->redop : -1;
 	key.root = info->has_root ? t->root : -1;
 	if (dag->lanes[t->lane].background)

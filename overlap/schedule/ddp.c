@@ -123,6 +123,12 @@ static uint64_t bytes(const struct fb_build *b)
 	return elements * b->element_bytes;
 }
 
+bool fb_ddp_is_serial(const struct fb_build *b)
+{
+	return b->schedule == FB_DDP_SEQUENTIAL && !b->value[FB_DDP_OPTIMIZER] &&
+	       !b->value[FB_DDP_COMPRESS] && b->value[FB_DDP_ORDER] != FB_DDP_PRIORITY;
+}
+
 /* Why these values of axes exclude each other; NULL: they do not. */
 static const char *excluded(const struct fb_build *b)
 {

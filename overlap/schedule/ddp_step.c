@@ -376,7 +376,7 @@ void fb_ddp_build(struct fb_dag *dag, const struct fb_build *b)
 	lay_out(&p);
 	if (b->value[FB_DDP_ORDER] == FB_DDP_PRIORITY)
 		fb_gradients_order(&p.g, p.order);
-	fb_dag_two_lanes(dag, b->schedule == FB_DDP_SEQUENTIAL);
+	fb_dag_two_lanes(dag, fb_ddp_is_serial(b));
 	if (p.overlaps || b->value[FB_DDP_COMPRESS] || (p.zero && p.batches > 1))
 		fb_dag_lane(dag, "finish", false);
 	make_buffers(&p);

@@ -48,3 +48,8 @@ double fb_knee_result(const struct fb_knee *k)
 {
 	return k->high > 0 ? sqrt(k->low * k->high) : (double)NAN;
 }
+
+double fb_knee_steady(double knee, double requests, double ttft_s)
+{
+	return requests < 2 * ttft_s * knee ? (double)NAN : knee;
+}

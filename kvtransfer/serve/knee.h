@@ -48,4 +48,11 @@ static inline bool fb_knee_is_between(const struct fb_knee *knee)
  */
 double fb_knee_result(const struct fb_knee *knee);
 
+/*
+ * A knee, or NAN if at this rate all `requests` arrive within less than two objectives for the
+ * first token, of `ttft_s` seconds: then most of them may wait for all that came before and still
+ * meet the objective, so the rate is none that the service could keep up.
+ */
+double fb_knee_steady(double knee, double requests, double ttft_s);
+
 #endif

@@ -2,7 +2,8 @@
 /*
  * The operations of serve as replays. The knee is the highest rate at which the wanted share of
  * requests meets the objective (knee.h says how it is searched for). Where so few requests are
- * replayed that all of them may come at once, no rate is too high, and there is no knee.
+ * replayed that all of them may come at once, no rate is too high, and there is no knee. There is
+ * none either where they are too few for a steady state at the rate that was found.
  *
  * A run that is no sample does not search: it replays the trace once in each mode, which warms up
  * all that a search uses. These replays are the first steps of a search, doubling or halving the
@@ -50,6 +51,23 @@ static int try_rate(struct fb_router *r, bool whole)
 	return FB_OK;
 }
 
+/* The knee that a search has found; NAN, and a reason on standard error, if it is not steady. */
+static double steady(const struct fb_serve_instance *i, double found)
+{
+	double requests = i->trace.count;
+	double knee = fb_knee_steady(found, requests, i->state->own->ttft_s);
+	char line[160];
+
+	if (isnan(knee) && !isnan(found)) {
+		snprintf(line, sizeof(line),
+			 "no knee: at %.3g/s all requests arrive within %.3g s, less than two "
+			 "objectives for the first token; use more --requests",
+			 found, requests / found);
+		fb_progress_say("serve", line, i->state->machine.settings->quiet);
+	}
+	return knee;
+}
+
 static int find_knee(struct fb_router *r, double *knee)
 {
 	struct fb_serve_instance *i = r->i;
@@ -60,7 +78,8 @@ static int find_knee(struct fb_router *r, double *knee)
 	fb_knee_begin(k, i->plan.rate, *known, ++i->searches);
 	while (k->rate > 0 && !err)
 		err = try_rate(r, false);
-	*knee = *known = fb_knee_result(k);
+	*known = fb_knee_result(k);
+	*knee = steady(i, *known);
 	return err;
 }
 

@@ -132,6 +132,19 @@ static void test_exact_knee(void)
 	CHECK_INT(replays, 12);
 }
 
+/* 120 requests and 1 s for the first token: at most 60/s, at which they arrive within 2 s. */
+static void test_steady_knee(void)
+{
+	CHECK_NEAR(fb_knee_steady(33.2, 120, 1), 33.2, 1e-9);
+	CHECK_NEAR(fb_knee_steady(60, 120, 1), 60, 1e-9);
+	CHECK(isnan(fb_knee_steady(60.1, 120, 1)));
+	CHECK(isnan(fb_knee_steady(149, 120, 1)));
+	CHECK_NEAR(fb_knee_steady(149, 300, 1), 149, 1e-9);
+	CHECK_NEAR(fb_knee_steady(149, 120, 0.2), 149, 1e-9);
+	CHECK(isnan(fb_knee_steady((double)NAN, 120, 1)));
+	CHECK(fb_knee_steady(0, 120, 1) == 0);
+}
+
 /* Mean and standard deviation of logarithms, and the correlation of each with the one before. */
 struct moments {
 	double mean, deviation, correlation;
@@ -166,7 +179,10 @@ static struct moments many_searches(double noise, bool knows)
 /* Chance decides about replays near the knee, and what it decided once is not passed on. */
 static void test_unbiased_knee(void)
 {
-	for (double noise = 0.02; noise < 0.2; noise *= 3) {
+	static const double noises[] = {0.02, 0.06, 0.18};
+
+	for (size_t n = 0; n < sizeof(noises) / sizeof(noises[0]); n++) {
+		double noise = noises[n];
 		struct moments plain = many_searches(noise, false);
 		struct moments knows = many_searches(noise, true);
 
@@ -205,6 +221,7 @@ int main(void)
 	test_fate_of_shares();
 	test_cancelled();
 	test_exact_knee();
+	test_steady_knee();
 	test_unbiased_knee();
 	test_spread_of_knees();
 	return check_done("knee");

@@ -63,8 +63,7 @@ void fb_tier_crossover_add(const struct fb_tier_instance *i, double us)
 	char way[WAY_CHARS];
 	struct fb_crossing *c;
 
-	/* Where a mover has forms, the one that it takes by itself is one of them. */
-	if (!i->job.crossover || i->automatic || i->wrong || (i->engine->ops->forms && !i->form))
+	if (!i->job.crossover || i->automatic || i->wrong)
 		return;
 	c = crossing_of(i);
 	if (!c) {

@@ -123,6 +123,9 @@ if [ -x "$fake" ]; then
 	expect "lines of a GPU's crossover" "$(grep -cE '^tier (copy:[a-z]+|cuda) ' \
 		"$FB_TMP/gpu.paths")" 8
 	expect "machine of a GPU's crossover" "$(grep -c '^machine gpu ' "$FB_TMP/gpu.paths")" 1
+	tokens='' go 1 --engine copy,cuda --algorithm auto --crossover "$FB_TMP/usual.paths" \
+		--piece 4K,64K --count 1,16
+	expect "lines of usual forms" "$(grep -cE '^tier (copy|cuda) ' "$FB_TMP/usual.paths")" 8
 	for way in cuda copy:loop; do
 		sed -i "s/^tier [^ ]*/tier $way/" "$FB_TMP/gpu.paths"
 		tokens=32 go 1 --engine auto --operation evict,onboard --tuning "$FB_TMP/gpu.paths"

@@ -86,6 +86,8 @@ static void test_built_in(void)
 	CHECK_INT(fb_paths_parse(&paths, fb_paths_built_in(), "built in", true,
 				 "NVIDIA H100 80GB HBM3", stderr), FB_OK);
 	CHECK(fb_paths_find(&paths, "cuda", false, FB_ALONE) != NULL);
+	CHECK(fb_paths_find(&paths, "copy", true, FB_OVERLAPPED) != NULL);
+	CHECK(paths.bests > 0);
 	fb_paths_free(&paths);
 	CHECK_INT(fb_paths_parse(&paths, fb_paths_built_in(), "built in", true, "NVIDIA H200",
 				 stderr), FB_OK);

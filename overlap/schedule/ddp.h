@@ -39,8 +39,8 @@ bool fb_ddp_gradients(const struct fb_build *build, struct fb_gradients *gradien
 struct fb_work fb_ddp_work(const struct fb_build *build, const struct fb_tensor *t, bool backward);
 
 /*
- * Whether nothing computes beside an all_reduce (fb_dag.serial). An optimizer, a compression, or the
- * first layers' forward of order priority would: they begin with the bucket that is there first.
+ * Whether nothing computes beside an all_reduce (fb_dag.serial). An optimizer, a compression, or
+ * the first layers' forward of order priority would: they begin with the bucket that is there first.
  */
 bool fb_ddp_is_serial(const struct fb_build *build);
 

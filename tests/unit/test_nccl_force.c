@@ -212,7 +212,9 @@ static void test_wire(void)
 	wire = (struct fb_nccl_wire){.warnings = 0};
 	fb_nccl_wire_parse("\n[2026-01-01] node:7:9 [0] a.cc:1 NCCL WARN Cuda failure 'x'\n"
 			   "[2026-01-01] node:7:9 [0] b.cc:2 NCCL WARN second\n"
+			   "node:7:9 [0] r.cc:1 NCCL WARN RMA/Socket : no GDRCopy\n"
 			   NODE "unable to enable P2P, falling back to copy\n", &wire);
+	CHECK_STR(wire.setup.rma, "Socket : no GDRCopy");
 	CHECK_INT(wire.warnings, 3);
 	CHECK_STR(wire.warning, "Cuda failure 'x'");
 	/* 2.31 on. */

@@ -28,6 +28,7 @@ struct fb_nccl_setup {
 	char multicast[96];  /* "available on dev 0 (NVLS_NCHANNELS 16)" */
 	char collnet[64];    /* the plugin, as SHARP's */
 	char data_direct[96]; /* adapters with a DMA function of their own beside the GPU (2.27) */
+	char rma[96]; /* why a transport for one-sided calls was refused (2.32): "Socket : ..." */
 	char settings[2048]; /* NCCL's variables that were set: "NCCL_IB_HCA=mlx5_0;..." */
 	bool settings_cut;   /* there were more */
 };

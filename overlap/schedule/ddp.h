@@ -40,7 +40,7 @@ struct fb_work fb_ddp_work(const struct fb_build *build, const struct fb_tensor 
 
 /*
  * Whether nothing computes beside an all_reduce (fb_dag.serial). An optimizer, a compression, or
- * the first layers' forward of order priority would: they begin with the bucket that is there first.
+ * the first layers' forward of order priority would: each begins with the first bucket there.
  */
 bool fb_ddp_is_serial(const struct fb_build *build);
 

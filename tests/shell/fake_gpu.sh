@@ -274,6 +274,13 @@ runs 2 all_reduce --engine cuda --algorithm ring,bidirectional_ring --protocol s
 expect "blocks of algorithms of one and of two lanes" "$("$FB_BUILD/bin/query" \
 	--columns algorithm,channels --csv "$FB_TMP/out" | tail -n +2 | sort | tr '\n' ' ')" \
 	"bidirectional_ring,4 ring,5 "
+# Where channels come in twos, the number is rounded down, but to two at least.
+for blocks in 2:4 6:4 8:8; do
+	runs 2 all_reduce --engine cuda --algorithm double_binary_tree --protocol simple \
+		--channels "${blocks%:*}" --bytes 1M
+	expect "${blocks%:*} blocks of channels in twos of two lanes" "$("$FB_BUILD/bin/query" \
+		--columns channels --csv "$FB_TMP/out" | tail -n +2)" "${blocks#*:}"
+done
 verdict fake_gpu_together
 
 exit $bad

@@ -145,7 +145,8 @@ int fb_cuda_share(const struct cuda_request *r)
 
 /*
  * Channels and threads of plans of so many lanes. The number of channels that a user or a table
- * gives counts thread blocks, as NCCL's counts CTAs. Each lane of a channel is a block.
+ * gives counts thread blocks, as NCCL's counts CTAs. Each lane of a channel is a block. There are no
+ * more blocks than that, unless the algorithm needs more.
  */
 static void choose(struct cuda_request *r, int lanes)
 {
@@ -153,10 +154,11 @@ static void choose(struct cuda_request *r, int lanes)
 	int multiple = r->algorithm->channels ? r->algorithm->channels : 1;
 	int most = fb_cuda_share(r) / lanes / multiple * multiple;
 
-	if (r->tuning.channels > lanes)
-		r->tuning.channels /= lanes;
-	else if (r->tuning.channels)
-		r->tuning.channels = 1;
+	if (r->tuning.channels) {
+		r->tuning.channels = r->tuning.channels / lanes / multiple * multiple;
+		if (r->tuning.channels < multiple)
+			r->tuning.channels = multiple;
+	}
 	/* A table's number is for an operation alone; the user's is the user's. */
 	if (!r->engine->settings->channels && r->op->together > 1 && r->tuning.channels > most)
 		r->tuning.channels = most > multiple ? most : multiple;

@@ -157,7 +157,7 @@ static struct fb_claim_value join(const struct fb_query_table *table, size_t fir
 		value = read_value(table, i, column);
 		if (!isfinite(value.middle) || !isfinite(value.low) || !isfinite(value.high)) {
 			snprintf(joined.why, sizeof(joined.why), "%s without an interval: %s "
-				 "samples, %d independent ones are needed (--min-samples)",
+				 "samples, of which fewer than %d are independent (--min-samples)",
 				 column, cell(table, i, "samples"), FB_MIN_SAMPLES_CI);
 			continue;
 		}

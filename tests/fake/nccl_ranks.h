@@ -4,6 +4,7 @@
 #define FB_TESTS_FAKE_NCCL_RANKS_H
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,6 +26,14 @@ static inline void fake_tell(const char *name, int rank, int nranks, int depth)
 		abort();
 	fprintf(f, "%s %d/%d %d\n", name, rank, nranks, depth);
 	fclose(f);
+}
+
+/* With FB_FAKE_NCCL_MOST=N: whether the process has made as many communicators as it can. */
+static inline bool fake_is_full(int made)
+{
+	const char *most = getenv("FB_FAKE_NCCL_MOST");
+
+	return most && made >= atoi(most);
 }
 
 /*

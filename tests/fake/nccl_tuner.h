@@ -56,6 +56,8 @@ static inline void fake_log(void)
 		"Trees [0] 1/-1/-1->0->-1 \nNCCL_NVLS_ENABLE set by environment to 0.\n"
 		"Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n%s", getenv("FB_FAKE_NCCL_UNTOLD")
 		? "" : "AllReduce: 64 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..15}\n");
+	if (getenv("FB_FAKE_NCCL_POLICY")) /* of a file or plugin, not of the environment */
+		fprintf(f, "NCCL_CTA_POLICY set by environment to 2.\n");
 	for (int i = 0; i < 2; i++)
 		if (getenv(plugins[i]))
 			fprintf(f, "%s set by environment to %s.\n", plugins[i],

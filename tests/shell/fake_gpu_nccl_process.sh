@@ -44,6 +44,10 @@ expect "flags" "$(grep -c gpu-time-mixed "$FB_TMP/out")" 0
 FB_FAKE_NCCL_STALE=1 runs all_gather --bytes 64 --nccl-gpu-time
 expect "times of the call before" "$(values gpu_us ',(ok|few),')" ' '
 holds "$FB_TMP/out" '[,;]gpu-time-mixed[,;]'
+# A row whose second communicator cannot be made lacks this time alone: here the second one's.
+FB_FAKE_NCCL_MOST=2 runs all_gather --bytes 64,128 --nccl-gpu-time
+expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 2
+expect "time without a communicator" "$(values gpu_us ',(ok|few),')" ' 4.5000 '
 runs all_gather --bytes 64
 expect "time that nobody asked for" "$(values gpu_us ',(ok|few),')" ' '
 NCCL_PROFILER_PLUGIN=none runs all_gather --bytes 64 --nccl-gpu-time
@@ -55,6 +59,14 @@ expect "sends" "$(grep -cE ': sendrecv via P2P/CUMEM/read, as NCCL has nothing e
 	"$FB_TMP/out")" 3
 holds "$FB_TMP/out" ',window,.* ncclAlltoAll: untold via P2P'
 holds "$FB_TMP/out" ',window-copy,.* ncclAlltoAll: zero CTAs, untold via P2P'
+# The policy of zero CTAs makes copy engines possible for windows, wherever NCCL has it from.
+library=$FB_BUILD/tests/libfake_nccl.so
+export NCCL_PROFILER_PLUGIN=none
+runs all_to_all --bytes 64 --registration window
+holds "$FB_TMP/out" ' ncclAlltoAll: sendrecv via'
+FB_FAKE_NCCL_POLICY=1 runs all_to_all --bytes 64 --registration window
+holds "$FB_TMP/out" ' ncclAlltoAll: untold via'
+unset NCCL_PROFILER_PLUGIN
 unset FB_FAKE_NCCL_UNTOLD
 verdict fake_gpu_nccl_told
 

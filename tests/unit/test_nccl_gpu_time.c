@@ -9,19 +9,24 @@
 
 enum { CALLS = 9 };
 
-/* Calls of 20 us, each a little later than the one before; the kernel works from the 9th us on. */
-static void fill(struct fb_nccl_stamps *calls, double kernel_us)
+/* Calls, each a little later than the one before; the kernel works from the 9th us on. */
+static void fill_calls(struct fb_nccl_stamps *calls, double call_us, double kernel_us)
 {
 	double host_us = 5e9;
 	uint64_t gpu_ahead = 1700000000000000000ull;
 
 	for (int i = 0; i < CALLS; i++) {
-		host_us += 1000 + 300 * i;
+		host_us += call_us + 1000 + 300 * i;
 		calls[i].host_begin = 1e3 * host_us;
-		calls[i].host_end = 1e3 * (host_us + 20);
+		calls[i].host_end = 1e3 * (host_us + call_us);
 		calls[i].gpu_begin = gpu_ahead + (uint64_t)(1e3 * (host_us + 9));
 		calls[i].gpu_end = calls[i].gpu_begin + (uint64_t)(1e3 * kernel_us);
 	}
+}
+
+static void fill(struct fb_nccl_stamps *calls, double kernel_us)
+{
+	fill_calls(calls, 20, kernel_us);
 }
 
 static void take_gpu(struct fb_nccl_stamps *to, const struct fb_nccl_stamps *from)
@@ -30,20 +35,33 @@ static void take_gpu(struct fb_nccl_stamps *to, const struct fb_nccl_stamps *fro
 	to->gpu_end = from->gpu_end;
 }
 
+/* A timer that counts microseconds, and runs faster by so many of a million. */
+static void run_faster(struct fb_nccl_stamps *calls, uint64_t by, double kernel_us)
+{
+	for (int i = 0; i < CALLS; i++) {
+		uint64_t since = calls[i].gpu_begin - calls[0].gpu_begin;
+
+		calls[i].gpu_begin = (calls[i].gpu_begin + since * by / 1000000) / 1000 * 1000;
+		calls[i].gpu_end = calls[i].gpu_begin + (uint64_t)(1e3 * kernel_us);
+	}
+}
+
 static void test_fit(void)
 {
 	struct fb_nccl_stamps calls[CALLS];
 
 	fill(calls, 8);
 	CHECK(fb_nccl_stamps_fit(calls, CALLS));
-	/* A timer that counts microseconds, and runs faster by 100 of a million. */
-	for (int i = 0; i < CALLS; i++) {
-		uint64_t since = calls[i].gpu_begin - calls[0].gpu_begin;
-
-		calls[i].gpu_begin = (calls[i].gpu_begin + since / 10000) / 1000 * 1000;
-		calls[i].gpu_end = calls[i].gpu_begin + 8000;
-	}
+	run_faster(calls, 100, 8);
 	CHECK(fb_nccl_stamps_fit(calls, CALLS));
+	/* The longer the calls are, the further the clocks drift apart. */
+	fill_calls(calls, 50000, 49985);
+	CHECK(fb_nccl_stamps_fit(calls, CALLS));
+	run_faster(calls, 90, 49985);
+	CHECK(fb_nccl_stamps_fit(calls, CALLS));
+	fill_calls(calls, 50000, 49985);
+	run_faster(calls, 500, 49985);
+	CHECK(!fb_nccl_stamps_fit(calls, CALLS));
 }
 
 static void test_of_other_calls(void)

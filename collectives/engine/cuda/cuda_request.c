@@ -145,8 +145,8 @@ int fb_cuda_share(const struct cuda_request *r)
 
 /*
  * Channels and threads of plans of so many lanes. The number of channels that a user or a table
- * gives counts thread blocks, as NCCL's counts CTAs. Each lane of a channel is a block. There are no
- * more blocks than that, unless the algorithm needs more.
+ * gives counts thread blocks, as NCCL's counts CTAs. Each lane of a channel is a block. There are
+ * no more blocks than that, unless the algorithm needs more.
  */
 static void choose(struct cuda_request *r, int lanes)
 {

@@ -7,6 +7,7 @@
 
 #include "collectives/buffers.h"
 #include "common/base/error.h"
+#include "common/library/nccl/defaults.h"
 
 int fb_nccl_call_open(struct fb_nccl_call *call, const struct fb_nccl *nccl,
 		      const struct fb_operation *op, int rank, int nranks, bool grouped)
@@ -226,7 +227,8 @@ bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_oper
 	return false;
 }
 
-bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registration how)
+bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registration how,
+			const char *settings)
 {
 	enum fb_collective what = call->op->collective;
 
@@ -236,7 +238,8 @@ bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registrati
 		return false;
 	return how == FB_NCCL_NONE || how == FB_NCCL_REGISTERED ||
 	       (how == FB_NCCL_WINDOW && call->nccl->version < 23100 &&
-		call->op->ctas.policy != FB_NCCL_CTA_POLICY_ZERO + 1 && !getenv("NCCL_CTA_POLICY"));
+		call->op->ctas.policy != FB_NCCL_CTA_POLICY_ZERO + 1 &&
+		!fb_nccl_is_set(settings, "NCCL_CTA_POLICY"));
 }
 
 bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *ctas, char *reason,

@@ -54,9 +54,10 @@ void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_algo
 /*
  * Whether NCCL makes the call of sends and receives only. The functions of all_to_all, gather and
  * scatter have other forms for windows: copy engines with the policy of zero CTAs (2.28), and
- * perhaps kernels in versions after 2.30.
+ * perhaps kernels in versions after 2.30. `settings` of fb_nccl_setup may have that policy.
  */
-bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registration how);
+bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registration how,
+			const char *settings);
 
 /* Pure: whether this NCCL accepts these settings of CTAs. Writes the reason otherwise. */
 bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *ctas, char *reason,

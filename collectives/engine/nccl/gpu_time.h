@@ -45,7 +45,8 @@ struct fb_nccl_gpu_time {
  * afterwards. Meanwhile call->comm and *polled are of this communicator. `ran` is what the call
  * ran before; only for rings there is a time. It is the median of the calls, on the rank where the
  * call is shortest, as this rank waits least for others. Of broadcast and reduce it is the rank
- * where the call is longest, as other ranks are done early. The same error on all ranks, or 0.
+ * where the call is longest, as other ranks are done early. There is none either where that
+ * communicator cannot be made (printed). The same error on all ranks, or 0.
  */
 int fb_nccl_gpu_time(const struct fb_group *group, const struct fb_nccl_need *need,
 		     const struct fb_nccl_ran *ran, struct fb_gpu_stream *stream,

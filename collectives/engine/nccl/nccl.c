@@ -235,7 +235,7 @@ static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 		err = fb_gpu_stream_wait(r->on.stream);
 	read_log(r, log);
 	if (r->op->count && w->nranks > 1)
-		fb_nccl_ran_conclude(&r->ran, &r->call, r->group->need.registration);
+		fb_nccl_ran_conclude(&r->ran, &r->call, r->group, r->engine->base.setup.settings);
 	err = fb_group_agree(w, err);
 	if (err)
 		return err;

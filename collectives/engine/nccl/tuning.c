@@ -317,13 +317,15 @@ void fb_nccl_ran_see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran)
 }
 
 void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, const struct fb_nccl_call *call,
-			  enum fb_nccl_registration how)
+			  const struct fb_nccl_group *group, const char *settings)
 {
+	enum fb_nccl_registration how = group->need.registration;
+
 	if (*ran->algorithm)
 		return;
 	if (how == FB_NCCL_WINDOW_COPY && ran->silent)
 		strcpy(ran->algorithm, "copyengine");
-	else if (fb_nccl_call_sends(call, how))
+	else if (fb_nccl_call_sends(call, how, settings))
 		strcpy(ran->algorithm, "sendrecv");
 	ran->concluded = *ran->algorithm != '\0';
 }

@@ -44,11 +44,11 @@ void fb_nccl_ran_see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran);
 /*
  * What a call of several ranks ran of which nothing is reported, if that can only be one thing:
  * copy engines, if they may do it and the profiler was told of no kernel, as before 2.29 that tells
- * of all other calls; sends and receives, if NCCL makes the call of nothing else. Pure but for
- * NCCL_CTA_POLICY.
+ * of all other calls; sends and receives, if NCCL makes the call of nothing else. `settings` are
+ * those of fb_nccl_setup. Pure but for NCCL_CTA_POLICY in the environment.
  */
 void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, const struct fb_nccl_call *call,
-			  enum fb_nccl_registration how);
+			  const struct fb_nccl_group *group, const char *settings);
 
 /* Returns whether NCCL ran what was asked for, as far as it says. */
 bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_algo_proto *choice);

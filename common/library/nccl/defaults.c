@@ -247,7 +247,7 @@ static const struct {
 	{"WORK_FIFO_DEPTH", "65536", 21904, 22105},
 };
 
-static bool is_set(const char *settings, const char *name)
+bool fb_nccl_is_set(const char *settings, const char *name)
 {
 	size_t n = strlen(name);
 	const char *at = strstr(settings, name);
@@ -274,7 +274,7 @@ int fb_nccl_defaults(int version, const char *settings, char *text, size_t n)
 
 		snprintf(name, sizeof(name), "NCCL_%s", defaults[i].name);
 		if (source < defaults[i].first || source > defaults[i].last ||
-		    is_set(settings, name) || used + 1 >= n)
+		    fb_nccl_is_set(settings, name) || used + 1 >= n)
 			continue;
 		used += (size_t)snprintf(text + used, n - used, "%s%s=%s", used ? ";" : "", name,
 					 defaults[i].value);

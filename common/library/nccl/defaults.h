@@ -6,6 +6,7 @@
 #ifndef FB_COMMON_LIBRARY_NCCL_DEFAULTS_H
 #define FB_COMMON_LIBRARY_NCCL_DEFAULTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { FB_NCCL_DEFAULTS_CHARS = 8192 };
@@ -17,5 +18,8 @@ enum { FB_NCCL_DEFAULTS_CHARS = 8192 };
  * than all of these.
  */
 int fb_nccl_defaults(int version, const char *settings, char *text, size_t n);
+
+/* Whether the variable is in `settings`, as above, or in the environment. */
+bool fb_nccl_is_set(const char *settings, const char *name);
 
 #endif

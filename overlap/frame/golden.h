@@ -3,8 +3,8 @@
  * Golden-section search for the least time where times are known with an interval only.
  *
  * The time falls and then rises over x. Of two inner points whose intervals are separate, what lies
- * behind the slower one is given up. Where they overlap, the least lies between the two as far as
- * far as these intervals show, and both ends are given up. The search ends when the range is
+ * behind the slower one is given up. Where they overlap, the least lies between the two as far
+ * as these intervals show, and both ends are given up. The search ends when the range is
  * `least` wide or has been narrowed so on both sides twice in a row.
  */
 #ifndef FB_OVERLAP_FRAME_GOLDEN_H

@@ -127,8 +127,12 @@ struct fb_ucx_ep_attr { /* ucp_ep_attr_t */
 struct fb_ucx_op { /* ucp_request_param_t */
 	uint32_t mask, flags;
 	void *request;
-	/* The callback of ucp_am_recv_data_nbx; other functions' callbacks have other arguments. */
-	void (*received)(void *request, fb_ucx_status status, size_t length, void *user);
+	union {
+		/* of ucp_am_recv_data_nbx */
+		void (*received)(void *request, fb_ucx_status status, size_t length, void *user);
+		/* of put, get, send and flush; not called where the call itself returns the end */
+		void (*complete)(void *request, fb_ucx_status status, void *user);
+	};
 	uint64_t datatype;
 	void *user;
 	void *reply_buffer;

@@ -4,7 +4,9 @@
  * context and a worker of its own.
  *
  * All pieces are posted at once, and UCX keeps what its transports cannot take yet. A flush of the
- * endpoint is behind them: it completes when all of them are complete at both ends. Order: a notice
+ * endpoint is behind them: it completes when all of them are complete at both ends. For GPU memory
+ * this holds in few versions of UCX: the flush of cuda_ipc returns while copies run. So ucx_gpu
+ * first waits until each piece is complete, and flushes then, which RDMA needs. Order: a notice
  * is an active message that is sent when the flush is complete, so the bytes of a PUT are in the
  * peer's memory before the message begins, and the peer counts it in a callback, by which UCX has
  * ordered what the message carries before what follows. For a GET complete means read. Moves give
@@ -304,7 +306,7 @@ const struct fb_mover_ops fb_mover_ucx = {
 	.open = ucx_open, .fifo = true, .lands = true, REST,
 };
 
-/* Between GPUs of a host UCX takes cuda_ipc. Not run on hardware. */
+/* Between GPUs of a host UCX takes cuda_ipc, whose flush does not wait. Not run on hardware. */
 const struct fb_mover_ops fb_mover_ucx_gpu = {
 	.name = "ucx_gpu", .summary = "UCX's put and get of GPU memory",
 	.device = true, .open = gpu_open, REST,

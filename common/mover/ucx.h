@@ -37,14 +37,21 @@ struct fb_ucx_mover {
 	int lost;                            /* that peer */
 };
 
+/* What a move has under way of one transfer. */
+struct fb_ucx_part {
+	const struct fb_ucx *ucx;
+	uint64_t open;		/* puts or gets that are counted and not complete (ucx_gpu) */
+	fb_ucx_status failed;	/* why one of these failed, or 0 */
+	bool unflushed;		/* the flush is still to begin */
+	fb_ucx_pending pending; /* the flush, then the notice */
+	struct fb_ucx_notice header; /* UCX reads it until the notice is complete */
+};
+
 struct fb_ucx_move {
 	struct fb_move move;
 	struct fb_ucx_move *next;
 	bool queued;
-	struct {
-		fb_ucx_pending pending; /* the flush, then the notice */
-		struct fb_ucx_notice header;   /* UCX reads it until the notice is complete */
-	} part[]; /* [transfers] */
+	struct fb_ucx_part part[]; /* [transfers] */
 };
 
 /* 1: complete, and nothing is left of it; 0: not yet; else an error (printed). */

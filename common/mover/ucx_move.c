@@ -58,17 +58,50 @@ int fb_ucx_move_prepare(struct fb_mover *mover, const struct fb_move *given, con
 				       sizeof(made->part[0]), move);
 }
 
-/* All pieces, and the flush behind them. */
-static int post_transfer(struct fb_ucx_mover *m, const struct fb_transfer *t,
-			 fb_ucx_pending *flush)
+static void count_complete(void *request, fb_ucx_status status, void *user)
 {
+	struct fb_ucx_part *part = user;
+
+	part->open--;
+	if (status && !part->failed)
+		part->failed = status;
+	part->ucx->request_free(request);
+}
+
+/* Begins the flush, unless pieces are still counted as open. 0 or an error (printed). */
+static int begin_flush(const struct fb_ucx_mover *m, struct fb_ucx_part *part, int peer)
+{
+	if (part->failed)
+		return fb_ucx_error(&m->ucx, part->failed, "put or get", peer);
+	if (part->unflushed && !part->open) {
+		part->unflushed = false;
+		part->pending = m->ucx.ep_flush_nbx(m->ep[peer], &plain);
+	}
+	return FB_OK;
+}
+
+/*
+ * All pieces, and the flush behind them. In host memory the flush waits for all pieces. Of GPU
+ * memory it may not: cuda_ipc of most versions of UCX does not flush. So pieces are counted there,
+ * and the flush begins when all of them are complete.
+ */
+static int post_transfer(struct fb_ucx_mover *m, const struct fb_transfer *t,
+			 struct fb_ucx_part *part)
+{
+	const struct fb_ucx_op counted = {.mask = FB_UCX_OP_CALLBACK | FB_UCX_OP_USER,
+					  .complete = count_complete, .user = part};
+	const struct fb_ucx_op *op = m->mover.ops->device ? &counted : &plain;
 	const struct fb_ucx_memory *far = (const struct fb_ucx_memory *)t->remote;
 	struct fb_walk walk = {.transfer = t};
 	void *ep = m->ep[t->peer];
 	uint64_t a, b, bytes;
 	char *local;
 
-	*flush = NULL;
+	part->ucx = &m->ucx;
+	part->open = 0;
+	part->failed = FB_UCX_OK;
+	part->pending = NULL;
+	part->unflushed = false;
 	if (!ep) {
 		fb_transfer_copy(t, t->peer);
 		return FB_OK;
@@ -77,19 +110,20 @@ static int post_transfer(struct fb_ucx_mover *m, const struct fb_transfer *t,
 	while (local && (bytes = fb_walk_next(&walk, UINT64_MAX, &a, &b))) {
 		uint64_t there = far->base[t->peer] + b;
 		fb_ucx_pending pending = t->verb == FB_MOVE_PUT ?
-			m->ucx.put_nbx(ep, local + a, bytes, there, far->rkey[t->peer], &plain) :
-			m->ucx.get_nbx(ep, local + a, bytes, there, far->rkey[t->peer], &plain);
+			m->ucx.put_nbx(ep, local + a, bytes, there, far->rkey[t->peer], op) :
+			m->ucx.get_nbx(ep, local + a, bytes, there, far->rkey[t->peer], op);
 		fb_ucx_status status = fb_ucx_pending_error(pending);
 
 		if (status)
 			return fb_ucx_error(&m->ucx, status, "put or get", t->peer);
-		/* UCX keeps what is under way; the flush is done when all of it is complete. */
-		if (pending)
+		/* UCX keeps what is under way. */
+		if (pending && op == &counted)
+			part->open++;
+		else if (pending)
 			m->ucx.request_free(pending);
 	}
-	if (t->pieces)
-		*flush = m->ucx.ep_flush_nbx(ep, &plain);
-	return FB_OK;
+	part->unflushed = t->pieces;
+	return begin_flush(m, part, t->peer);
 }
 
 /* Whether all requests of the move are complete, or an error. */
@@ -98,9 +132,12 @@ static int all_complete(const struct fb_ucx_mover *m, struct fb_ucx_move *move, 
 	int all = 1;
 
 	for (uint32_t i = 0; i < move->move.transfers && all >= 0; i++) {
-		int is = fb_ucx_complete(m, &move->part[i].pending, call,
-					 move->move.transfer[i].peer);
+		struct fb_ucx_part *part = &move->part[i];
+		int peer = move->move.transfer[i].peer;
+		int is = begin_flush(m, part, peer);
 
+		if (!is)
+			is = !part->unflushed && fb_ucx_complete(m, &part->pending, call, peer);
 		all = is < 0 ? is : all && is;
 	}
 	return all;
@@ -153,7 +190,7 @@ int fb_ucx_move_post(struct fb_move *move)
 	int err = FB_OK;
 
 	for (uint32_t i = 0; i < move->transfers && !err; i++)
-		err = post_transfer(m, &move->transfer[i], &mine->part[i].pending);
+		err = post_transfer(m, &move->transfer[i], &mine->part[i]);
 	mine->queued = true;
 	mine->next = NULL;
 	if (m->head)

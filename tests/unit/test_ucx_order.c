@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mover ucx_gpu over functions of UCX whose flush returns while puts are under way, as cuda_ipc's
+ * does: the flush and the notice have to wait until each put is complete. Mover ucx gives the flush
+ * to UCX right behind the puts.
+ */
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/mover/ucx.h"
+#include "tests/unit/check.h"
+
+enum { PIECES = 3, BYTES = 64 };
+
+struct put {
+	void (*complete)(void *request, fb_ucx_status status, void *user);
+	void *user;
+};
+
+static struct put put[PIECES];
+static int posted, ended, freed, flushes, notices, open_at_flush, may_end;
+static fb_ucx_status end_status;
+
+static fb_ucx_pending put_later(void *ep, const void *from, size_t bytes, uint64_t to, void *rkey,
+				const struct fb_ucx_op *op)
+{
+	(void)ep, (void)from, (void)bytes, (void)to, (void)rkey;
+	/* Some puts are complete at once, and have no request. */
+	if (posted == 1) {
+		posted++;
+		ended++;
+		return NULL;
+	}
+	put[posted] = (struct put){op->mask & FB_UCX_OP_CALLBACK ? op->complete : NULL, op->user};
+	return &put[posted++];
+}
+
+static fb_ucx_pending flush_at_once(void *ep, const struct fb_ucx_op *op)
+{
+	(void)ep, (void)op;
+	flushes++;
+	open_at_flush = posted - ended;
+	return NULL;
+}
+
+static fb_ucx_pending send_notice(void *ep, unsigned id, const void *header, size_t header_bytes,
+				  const void *from, size_t bytes, const struct fb_ucx_op *op)
+{
+	(void)ep, (void)id, (void)header, (void)header_bytes, (void)from, (void)bytes, (void)op;
+	notices++;
+	return NULL;
+}
+
+static unsigned end_some(void *worker)
+{
+	(void)worker;
+	for (int i = 0; i < posted && may_end; i++)
+		if (put[i].complete) {
+			struct put one = put[i];
+
+			put[i].complete = NULL;
+			may_end--;
+			ended++;
+			one.complete(&put[i], end_status, one.user);
+		}
+	return 0;
+}
+
+static void count_freed(void *request)
+{
+	(void)request;
+	freed++;
+}
+
+static const char *no_words(fb_ucx_status status)
+{
+	(void)status;
+	return "made to fail";
+}
+
+static struct fb_move *prepared(struct fb_ucx_mover *m, struct fb_ucx_memory *memory)
+{
+	static const struct fb_piece piece[PIECES] = {{0, 0, 8}, {16, 16, 8}, {32, 32, 8}};
+	const struct fb_transfer t = {.verb = FB_MOVE_PUT, .peer = 1, .local = &memory->region,
+				      .remote = &memory->region, .piece = piece,
+				      .pieces = PIECES, .notice = 1};
+	const struct fb_move given = {&m->mover, &t, 1};
+	struct fb_move *move = NULL;
+
+	CHECK_INT(fb_ucx_move_prepare(&m->mover, &given, NULL, &move), FB_OK);
+	return move;
+}
+
+static void run(const struct fb_mover_ops *ops, fb_ucx_status status)
+{
+	static char bytes[BYTES], key;
+	static int part_of[] = {0, -1};
+	const struct fb_group group = {.rank = 0, .nranks = 2};
+	const struct fb_segment segment = {.base = bytes, .part_bytes = BYTES,
+					   .nparts = 1, .part_of = part_of};
+	void *ep[] = {NULL, &key}, *rkey[] = {NULL, &key};
+	uint64_t base[] = {0, 0}, arrived[2][FB_NOTICES + 1] = {{0}};
+	struct fb_ucx_mover m = {
+		.mover = {.ops = ops, .group = &group}, .ep = ep, .arrived = arrived,
+		.ucx = {.put_nbx = put_later, .ep_flush_nbx = flush_at_once,
+			.am_send_nbx = send_notice, .worker_progress = end_some,
+			.request_free = count_freed, .status_string = no_words},
+	};
+	struct fb_ucx_memory memory = {.region = {&m.mover, &segment}, .base = base, .rkey = rkey};
+	struct fb_move *move;
+	bool done = true;
+
+	posted = ended = freed = flushes = notices = may_end = 0;
+	end_status = FB_UCX_OK;
+	move = prepared(&m, &memory);
+	if (!CHECK(move != NULL))
+		return;
+	CHECK_INT(fb_ucx_move_post(move), FB_OK);
+	CHECK_INT(posted, PIECES);
+	if (!ops->device) {
+		CHECK_INT(flushes, 1);
+		CHECK_INT(notices, 1);
+		CHECK_INT(freed, PIECES - 1);
+		fb_move_free(move);
+		return;
+	}
+	for (int left = PIECES - 1; left; left--) {
+		CHECK_INT(fb_ucx_move_test(move, &done), FB_OK);
+		CHECK(!done);
+		CHECK_INT(flushes, 0);
+		CHECK_INT(notices, 0);
+		may_end = left > 1;
+		if (may_end)
+			CHECK_INT(fb_ucx_move_test(move, &done), FB_OK);
+	}
+	may_end = 1;
+	end_status = status;
+	CHECK_INT(fb_ucx_move_test(move, &done), status ? FB_ESYS : FB_OK);
+	CHECK_INT(freed, PIECES - 1);
+	CHECK_INT(flushes, !status);
+	CHECK_INT(notices, !status);
+	CHECK(done == !status);
+	CHECK(status || !open_at_flush);
+	fb_move_free(move);
+}
+
+int main(void)
+{
+	run(&fb_mover_ucx_gpu, FB_UCX_OK);
+	run(&fb_mover_ucx_gpu, FB_UCX_LAST_ERROR);
+	run(&fb_mover_ucx, FB_UCX_OK);
+	CHECK(open_at_flush == PIECES - 1);
+	return check_done("ucx_order");
+}

@@ -252,18 +252,34 @@ int fb_wire_post(struct fb_move *move)
 	return progress(wire);
 }
 
+/* Whether all that the move has given to links reaches the peers without further calls. */
+static bool has_left(const struct fb_wire *wire, const struct fb_move *move)
+{
+	for (uint32_t i = 0; i < move->transfers; i++) {
+		const struct fb_transfer *t = &move->transfer[i];
+
+		if (t->peer != wire->mover.group->rank && t->verb != FB_MOVE_RECV &&
+		    !fb_wire_settled(wire, &wire->peer[t->peer].link[t->verb == FB_MOVE_SEND]))
+			return false;
+	}
+	return true;
+}
+
 int fb_wire_test(struct fb_move *move, bool *done)
 {
 	const struct fb_wire_move *m = (const struct fb_wire_move *)move;
 	struct fb_wire *wire = (struct fb_wire *)move->mover;
 	int err = FB_OK;
 
-	/* A caller that sees `done` may stop calling, so by then all data must have left. */
+	/*
+	 * A caller that sees `done` may stop calling, so by then all data must have left. A peer
+	 * of another move may not read, so the whole transport need not be idle. Before progress()
+	 * a settled link is not enough: its socket may still hold bytes back for more to come.
+	 */
 	*done = !m->open && !m->missing && (!wire->idle || wire->idle(wire->transport));
 	if (!*done) {
 		err = progress(wire);
-		*done = !err && !m->open && !m->missing &&
-			(!wire->idle || wire->idle(wire->transport));
+		*done = !err && !m->open && !m->missing && has_left(wire, move);
 	}
 	return err;
 }

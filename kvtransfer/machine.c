@@ -137,24 +137,43 @@ static bool is_asked(const struct fb_kv_machine *m, const struct fb_kv_backend *
 	return !strcmp(usual_of(m, b->device), b->name);
 }
 
-/*
- * NIXL brings a UCX of its own. In a process in which UCX's library has been opened before, NIXL's
- * moves by TCP, which would be measured as NIXL's time.
- */
-static bool beside_ucx(const struct fb_kv_machine *m, const struct fb_kv_backend *b)
+/* Whether the backend is of the first transport, and a mover of the second one is open. */
+static bool is_beside(const struct fb_kv_machine *m, const struct fb_kv_backend *b,
+		      const char *transport, const char *other)
 {
-	bool ucx = false;
+	bool open = false;
 
 	for (int i = 0; i < m->backends; i++)
-		ucx |= m->backend[i].mover && !strcmp(m->backend[i].ops->transport, "ucx");
-	return ucx && b->ops && !strcmp(b->ops->transport, "nixl");
+		open |= m->backend[i].mover && !strcmp(m->backend[i].ops->transport, other);
+	return open && b->ops && !strcmp(b->ops->transport, transport);
 }
 
-/* Whether a mover of host memory is asked for, and --memory names only memory of GPUs. */
+/* Whether the backend works in memory of processes, and --memory names only memory of GPUs. */
 static bool lacks_memory(const struct fb_kv_machine *m, const struct fb_kv_backend *b)
 {
 	return !b->device && !fb_option_names(m->settings->memory, "host") &&
 	       !fb_option_names(m->settings->memory, "hugepage");
+}
+
+/*
+ * Says why the backend is not to be opened, or that "all" leaves it out; nothing where it may be.
+ * NIXL brings a UCX of its own. In a process in which UCX's library has been opened before, NIXL's
+ * moves by TCP, which would be measured as NIXL's time. So "all" opens what comes first of both.
+ */
+static void judge(struct fb_kv_machine *m, struct fb_kv_backend *b)
+{
+	bool all = !strcmp(m->settings->engine, "all");
+
+	if (b->device)
+		snprintf(b->why, sizeof(b->why), "%s", m->no_gpu);
+	else if (lacks_memory(m, b))
+		snprintf(b->why, sizeof(b->why), "%s works in host or hugepage memory, and "
+			 "--memory names neither", b->name);
+	b->left_out = all && ((m->has_gpu ? lacks_memory(m, b) : b->device) ||
+			      is_beside(m, b, "nixl", "ucx"));
+	if (all && !*b->why && is_beside(m, b, "ucx", "nixl"))
+		snprintf(b->why, sizeof(b->why), "not beside NIXL, which has a UCX of its own: "
+			 "name %s alone", b->name);
 }
 
 int fb_kv_machine_open(struct fb_kv_machine *m, bool device)
@@ -180,13 +199,9 @@ int fb_kv_machine_open(struct fb_kv_machine *m, bool device)
 	for (int i = 0; i < m->backends && !err; i++) {
 		struct fb_kv_backend *b = &m->backend[i];
 
-		if (b->device)
-			snprintf(b->why, sizeof(b->why), "%s", m->no_gpu);
-		else if (lacks_memory(m, b))
-			snprintf(b->why, sizeof(b->why), "%s works in host memory, and --memory "
-				 "names none", b->name);
+		judge(m, b);
 		if (*b->why || !b->ops || (b->device && !m->has_gpu) || !is_asked(m, b) ||
-		    fb_kv_left_out(m, b))
+		    b->left_out)
 			continue;
 		err = fb_mover_open(&b->mover, b->ops, m->session, m->world, b->why);
 		if (err)
@@ -282,12 +297,6 @@ void fb_kv_backend_names(const struct fb_kv_machine *m, const char *names[FB_KV_
 uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device)
 {
 	return device ? m->gpu.memory_bytes / 8 * 7 : m->memory_limit;
-}
-
-bool fb_kv_left_out(const struct fb_kv_machine *m, const struct fb_kv_backend *b)
-{
-	return !strcmp(m->settings->engine, "all") &&
-	       ((m->has_gpu ? lacks_memory(m, b) : b->device) || beside_ucx(m, b));
 }
 
 /* All ranks get what the lowest one with a path has. */

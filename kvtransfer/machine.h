@@ -27,6 +27,11 @@ struct fb_kv_backend {
 	bool measured; /* it was chosen last by a line `best` */
 	const struct fb_path_line *line; /* or by this one; NULL: by none */
 	char why[FB_REASON_CHARS];
+	/*
+	 * Settled when the machine opens: --engine all has no rows of it, as this machine lacks it,
+	 * or as it is one of NIXL's beside UCX. One that is named has its rows.
+	 */
+	bool left_out;
 	/* A pool's segment, or `own` if the mover has its own kind. NULL: not opened, or none. */
 	const struct fb_segment *memory, *tier; /* tier: of offload on GPUs, and of staged pages */
 	struct fb_segment own;
@@ -119,12 +124,6 @@ bool fb_kv_machine_model(const struct fb_kv_machine *m, bool device,
 
 /* Bytes that a rank may take of GPU memory, or of host memory. */
 uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device);
-
-/*
- * "all" engines are those that this machine has, without those of NIXL where UCX is one of them;
- * one that is named gets its rows.
- */
-bool fb_kv_left_out(const struct fb_kv_machine *m, const struct fb_kv_backend *b);
 
 /*
  * Collective: the row's path, channels and flags. A rank that starts moves has put into *traits

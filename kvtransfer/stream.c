@@ -22,7 +22,7 @@ static bool adjust(void *arg, struct fb_case *c)
 
 	c->memory = "-"; /* follows from the engine */
 	e = fb_handoff_engine_of(state, c);
-	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p))
+	if (e->left_out || fb_handoff_lacks(state, e, &p))
 		return false;
 	c->bytes = fb_handoff_bytes(&p);
 	c->memory = fb_mover_memory(e->ops, state->machine.settings, e->ops->device);

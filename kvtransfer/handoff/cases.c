@@ -212,7 +212,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	e = fb_handoff_engine_of(state, c);
 	if (p.operation == FB_HANDOFF_FIT && !strcmp(c->engine, "auto"))
 		return false;
-	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p) ||
+	if (e->left_out || fb_handoff_lacks(state, e, &p) ||
 	    ((p.send || p.form || p.staging) && !strcmp(c->engine, "auto")) ||
 	    (p.staging && strcmp(e->name, c->engine)) ||
 	    (p.form && fb_mover_form(e->ops, p.form) < 0))
@@ -244,7 +244,7 @@ static bool has_form(const struct fb_kv_machine *m, const char *form)
 {
 	for (int i = 0; i < m->backends; i++)
 		if (fb_option_names(m->settings->engine, m->backend[i].name) &&
-		    !fb_kv_left_out(m, &m->backend[i]) &&
+		    !m->backend[i].left_out &&
 		    fb_mover_form(m->backend[i].ops, form) >= 0)
 			return true;
 	return false;

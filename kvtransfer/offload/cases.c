@@ -175,7 +175,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	/* "all" engines are those that this machine has; one that is named gets its rows. */
 	if (automatic && !strcmp(at->state->machine.settings->engine, "all"))
 		return false;
-	if (fb_kv_left_out(&at->state->machine, e))
+	if (e->left_out)
 		return false;
 	if (!strncmp(c->algorithm, "uring", 5)) {
 		FB_OWN(struct keys, c)->depth = at->depth;

@@ -170,7 +170,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	    (!colocated && !e->ops))
 		return false;
 	/* Without GPUs the rows say so. */
-	if (device <= state->machine.has_gpu && fb_kv_left_out(&state->machine, e))
+	if (device <= state->machine.has_gpu && e->left_out)
 		return false;
 	c->transport = e->ops ? e->ops->transport : "-";
 	fb_transport_keys(c, state->machine.settings, device);

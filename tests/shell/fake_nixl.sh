@@ -44,7 +44,7 @@ handoff() {
 	local folder=$FB_TMP/csv-$((++runs))
 
 	csv=$folder/handoff.csv
-	FB_FAKE_NIXL=$1 run "$2" 2 "$FB_BUILD/bin/handoff" --engine "${engine-nixl}" --tokens 64 \
+	FB_FAKE_NIXL=$1 run "$2" 2 "${programs-$FB_BUILD/bin}/handoff" --engine "${engine-nixl}" --tokens 64 \
 		--quiet \
 		--max-samples 3 --min-samples 2 --ci 100% --max-time 2ms \
 		--timeout "$((30 * slow))s" --csv "$folder" "${@:3}"
@@ -66,6 +66,13 @@ says 'nixl-on-tcp' 1
 engine=nixl,shm handoff '' nixl --threads 4
 expect "exit code of 4 threads for all engines" "$rc" 3
 holds "$FB_TMP/err" "--threads: '4' is not accepted"
+if [ -x "$FB_BUILD/tests/fake_gpu/handoff" ]; then
+	# NIXL's mover keeps its rows, though UCX's of GPUs comes behind it.
+	engine=all programs=$FB_BUILD/tests/fake_gpu FB_FAKE_GPU_WORKS=right handoff '' nixl \
+		--memory device --algorithm put
+	says ',nixl_gpu,put,.*,(ok|few),' 1
+	says ',ucx_gpu,put,.*,skipped,"?not beside NIXL, which has .*: name ucx_gpu alone' 1
+fi
 verdict fake_nixl_program
 
 # offload HOW ENGINE OPTION...: as handoff, a program in the folder of $programs.

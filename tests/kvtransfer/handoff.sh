@@ -388,6 +388,8 @@ if [ -x "$fake" ]; then
 	# Such a GPU's memory is nothing for an RDMA device, if there is one, nor for UCX.
 	go 2 --engine rdma_gpu,ucx_gpu
 	expect "rows without GPUDirect" "$(rows ',(rdma|ucx)_gpu,put,.*,skipped,"?[^,]')" 2
+	expect "UCX without GPUs" \
+		"$(rows ',ucx_gpu,put,.*,skipped,"?(this UCX knows no memory of GPUs|libucp)')" 1
 	unset FB_FAKE_GPU_WORKS
 	verdict handoff_fake_gpu
 else

@@ -58,7 +58,7 @@ expect "exit code of two kinds of host memory" "$rc" 3
 holds "$FB_TMP/err" "--memory 'host,hugepage': expected one kind of host memory"
 go 2 --engine shm --tokens 9 --layers 2 --memory device --algorithm pack
 expect "rows without host memory" \
-	"$(rows ',shm,.*,skipped,"?shm works in host or hugepage memory, and --memory names neither')" 1
+	"$(rows ',shm,.*,skipped,"?shm works in host or hugepage memory, and --memory n')" 1
 if [ -x "$FB_BUILD/tests/fake_gpu/kv_reshard" ]; then
 	FB_FAKE_GPU_WORKS=right bin=$FB_BUILD/tests/fake_gpu/kv_reshard go 2 --engine copy,cuda \
 		--tokens 9 --layers 2 --algorithm pack --memory vmm

@@ -44,8 +44,8 @@ handoff() {
 	local folder=$FB_TMP/csv-$((++runs))
 
 	csv=$folder/handoff.csv
-	FB_FAKE_NIXL=$1 run "$2" 2 "${programs-$FB_BUILD/bin}/handoff" --engine "${engine-nixl}" --tokens 64 \
-		--quiet \
+	FB_FAKE_NIXL=$1 run "$2" 2 "${programs-$FB_BUILD/bin}/handoff" \
+		--engine "${engine-nixl}" --tokens 64 --quiet \
 		--max-samples 3 --min-samples 2 --ci 100% --max-time 2ms \
 		--timeout "$((30 * slow))s" --csv "$folder" "${@:3}"
 }

@@ -76,8 +76,8 @@ static const struct fb_option options[] = {
 	U64(pool_blocks, "pool-blocks", "0", 0, 1 << 24,
 	    "blocks of a worker's cache; 0: eight times those of the longest prompt"),
 	FB_OPTION_STRING(SETTINGS, trace_out, 0, "trace-out", "DIR", NULL, NULL,
-			 "appends the last replay of each row to spans.csv and trace.json there: "
-			 "queue, prefill, kv and decode of each request"),
+			 "operation replay: appends the last replay of each row to spans.csv and "
+			 "trace.json there: queue, prefill, kv and decode of each request"),
 	FB_OPTION_GROUP("Objective"),
 	FB_OPTION_TIME(SETTINGS, ttft_s, 0, "slo-ttft", "1s", 1e-6, 3600, "to the first token"),
 	FB_OPTION_TIME(SETTINGS, itl_s, 0, "slo-itl", "50ms", 1e-6, 3600,
@@ -93,7 +93,8 @@ static const struct fb_option options[] = {
 
 static const struct fb_column columns[FB_SERVE_COLUMNS] = {
 	RATE(FB_SERVE_RATE, "rate_rps", "1/s", "requests a second that were offered"),
-	[FB_SERVE_REQUESTS] = {"requests", FB_COLUMN_VALUE, FB_COLUMN_U64, "", "of all replays"},
+	[FB_SERVE_REQUESTS] = {"requests", FB_COLUMN_VALUE, FB_COLUMN_U64, "",
+			       "that got all their tokens, of all replays"},
 	RATE(FB_SERVE_INPUT_P50, "input_tokens", "", "median prompt"),
 	RATE(FB_SERVE_OUTPUT_P50, "output_tokens", "", "median answer"),
 	TIME(FB_SERVE_TTFT_P50, "ttft_us", "from the planned arrival to the first token, median"),

@@ -119,6 +119,8 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 			 p.prefill + 2, p.prefill);
 	else if (!p.workers)
 		snprintf(reason, FB_REASON_CHARS, "2 ranks are needed: a router and a worker");
+	else if (c->cadence == FB_STREAMING && p.operation != FB_SERVE_REPLAY)
+		snprintf(reason, FB_REASON_CHARS, "a search for a knee is not batched");
 	else if (generated && p.arrivals == FB_ARRIVE_TRACE)
 		snprintf(reason, FB_REASON_CHARS, "a generated trace has no times of arrival");
 	else if (p.rate <= 0 && p.arrivals != FB_ARRIVE_TRACE)

@@ -7,6 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "common/measure/watchdog.h"
 #include "common/record/timeline.h"
 #include "kvtransfer/serve/serve.h"
 
@@ -119,7 +120,7 @@ int fb_serve_run(void *instance, int calls)
 
 	for (int k = 0; k < calls && !err; k++) {
 		/* The first run's caches and connections were cold. */
-		if (i->runs == 1)
+		if (i->runs == 1 && !i->sampling)
 			forget(i);
 		err = i->state->machine.world->rank ? fb_serve_work(i) : fb_serve_route(i);
 		i->runs++;
@@ -130,13 +131,23 @@ int fb_serve_run(void *instance, int calls)
 bool fb_serve_begin_samples(void *instance)
 {
 	struct fb_serve_instance *i = instance;
+	bool searches = i->plan.operation != FB_SERVE_REPLAY;
 
+	/* Runs before did not search; a single one was cold. */
+	if (searches || i->runs == 1)
+		forget(i);
 	i->sampling = true;
-	if (i->plan.operation == FB_SERVE_REPLAY)
-		return false;
-	/* Runs before did not search. */
-	forget(i);
-	return true;
+	/* Samples have the same arrivals, however many runs there was time to warm up with. */
+	i->runs = 0;
+	return searches;
+}
+
+void fb_serve_replayed(struct fb_serve_instance *i)
+{
+	struct fb_watchdog *watchdog = i->state->machine.session->watchdog;
+
+	if (watchdog)
+		fb_watchdog_step(watchdog, i->sampling ? FB_PHASE_REPEAT : FB_PHASE_WARM_UP);
 }
 
 /* Requests were compared as they ended. */
@@ -247,10 +258,23 @@ static void trace(const struct fb_serve_instance *i)
 {
 	char row[FB_TIMELINE_ROW_CHARS];
 
-	if (!i->state->own->trace_out)
+	if (!i->state->own->trace_out || i->plan.operation != FB_SERVE_REPLAY)
 		return;
 	fb_timeline_row("serve", i->key, row);
 	(void)fb_account_trace(i->served, i->trace.count, i->state->own->trace_out, row);
+}
+
+/*
+ * Who has the greater knee. Repetitions without a quotient are those in which one mode is much
+ * better, so what the others show is not the whole.
+ */
+static const char *winner(const struct fb_serve_instance *i, const double *value)
+{
+	if (i->ratio.n * FB_SERVE_MODES < i->searches)
+		return "undecided";
+	if (value[FB_SERVE_RATIO_LOW] > 1)
+		return "disaggregated-wins";
+	return value[FB_SERVE_RATIO_HIGH] < 1 ? "colocated-wins" : "undecided";
 }
 
 void fb_serve_describe(void *instance, struct fb_traits *traits)
@@ -275,10 +299,6 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	put_placement(i, traits->extra);
 	if (i->kneeless)
 		fb_traits_flag(traits, "no-knee");
-	if (i->ratio.n && traits->extra[FB_SERVE_RATIO_LOW] > 1)
-		fb_traits_flag(traits, "disaggregated-wins");
-	else if (i->ratio.n && traits->extra[FB_SERVE_RATIO_HIGH] < 1)
-		fb_traits_flag(traits, "colocated-wins");
-	else if (i->ratio.n)
-		fb_traits_flag(traits, "undecided");
+	if (i->plan.operation == FB_SERVE_VERDICT)
+		fb_traits_flag(traits, winner(i, traits->extra));
 }

@@ -247,13 +247,14 @@ static int stop_if_decided(struct fb_router *r, const struct fb_objective *objec
 	static const struct fb_control_header cancel = {.kind = FB_CONTROL_CANCEL};
 	double when = fb_router_now(r);
 
-	if (r->wanted < r->i->trace.count || when < r->look)
+	if (r->decided || when < r->look)
 		return FB_OK;
 	r->look = when + look_s;
 	judge(r, objective, when);
 	if (fb_share_fate(r->met, r->missed, r->i->trace.count, r->i->state->own->attainment) ==
 	    FB_FATE_OPEN)
 		return FB_OK;
+	r->decided = true;
 	r->wanted = r->due = r->given;
 	return fb_router_send_all(r, &cancel);
 }
@@ -283,6 +284,7 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 	i->data.seed++;
 	r->due = r->given = r->ended = r->judged = r->met = r->missed = 0;
 	r->wanted = i->trace.count;
+	r->decided = false;
 	r->look = 0;
 	begin = fb_router_now(r);
 	for (int w = 0; w < i->plan.workers; w++) {
@@ -299,6 +301,7 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 	}
 	if (!err)
 		err = fb_router_send_all(r, &end);
+	fb_serve_replayed(i);
 	*share = fb_account_replay(&i->account, i->served, i->trace.count, &objective);
 	return err ? err : i->account.err;
 }

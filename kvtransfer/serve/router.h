@@ -20,6 +20,7 @@ struct fb_router {
 	uint32_t *list;	     /* for a message */
 	uint32_t due, given, ended; /* requests that have arrived, were given out, are done */
 	uint32_t wanted; /* that are to arrive: all, or, once the outcome is decided, those given */
+	bool decided;
 	uint32_t judged; /* all before it are */
 	uint32_t met, missed; /* the objective, as of the last look, which comes again at `look` */
 	double look;

@@ -250,6 +250,11 @@ int fb_serve_set_up(void *state, const struct fb_case *c, void **instance);
 void fb_serve_tear_down(void *instance);
 int fb_serve_run(void *instance, int calls);
 bool fb_serve_begin_samples(void *instance);
+/*
+ * A replay of a run is over. Called by all ranks, because the watchdog waits for each replay as
+ * long as for a run: a search has many.
+ */
+void fb_serve_replayed(struct fb_serve_instance *i);
 int fb_serve_check(void *instance, int calls, struct fb_mismatch *bad);
 void fb_serve_describe(void *instance, struct fb_traits *traits);
 

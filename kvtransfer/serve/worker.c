@@ -302,6 +302,8 @@ static int look_at_messages(struct worker *w)
 			w->i->data.seed++;
 			w->over = !message->header.output;
 			w->dropping = false;
+			if (!w->over)
+				fb_serve_replayed(w->i);
 			return FB_OK;
 		}
 		if (message->header.kind == FB_CONTROL_CANCEL) {

@@ -71,6 +71,19 @@ if [ -x "$FB_BUILD/bin/plotdata" ]; then
 		fail "a timeline of requests"
 	holds "$FB_TMP/out" '^NAME.*prefill'
 fi
+# A sample's arrivals do not depend on how many runs there was time to warm up with.
+usual=("${small[@]}")
+small=(--quiet --timeout "$((60 * slow))s" --run t --scale 0.02 --max-samples 1 --min-samples 1)
+for time in 10ms 1s; do
+	requests=6 go 3 --engine none --rate 100 --algorithm colocated --max-time "$time" \
+		--trace-out "$FB_TMP/spans-$time"
+done
+small=("${usual[@]}")
+awk -F, 'FNR == 1 { file++; next }
+	(file, $1) in at { next }
+	{ at[file, $1] = $3; n[file]++; off = $3 - at[1, $1]; bad += off * off > 1 }
+	END { exit bad || n[1] != 6 || n[2] != 6 }' \
+	"$FB_TMP/spans-10ms/spans.csv" "$FB_TMP/spans-1s/spans.csv" || fail "arrivals of samples"
 verdict serve_spans
 
 # All at once: a request waits for those before it, so the median time to the first token is a
@@ -95,8 +108,10 @@ if in_set serve_knee; then
 	# Each replay of a search says what it has shown. Runs that are no samples are a replay in
 	# each mode, the first one at the given rate.
 	small=("${usual[@]:1}" --max-time 1s)
-	requests=12 go 3 --engine shm --operation verdict --rate 30 --slo-ttft 200ms
+	requests=12 go 3 --engine shm --operation verdict --rate 30 --slo-ttft 200ms \
+		--trace-out "$FB_TMP/searched"
 	expect "exit code of a search" "$rc" 0
+	expect "spans of a search" "$(cat "$FB_TMP"/searched/*.csv 2>/dev/null | grep -c queue)" 0
 	sed -n 's|^serve: verdict, \([a-z]*\): \([0-9.]*\)/s .*|\1 \2|p' "$FB_TMP/err" \
 		>"$FB_TMP/said"
 	expect "the first replays" "$(head -n 2 "$FB_TMP/said" | sort | xargs)" \
@@ -115,6 +130,7 @@ if in_set serve_knee; then
 	expect "rows without a knee" "$(rows ',no-knee|[,;"]no-knee')" 3
 	expect "knees that are none" "$(column knee_rps | awk '$1 > 0' | wc -l)" 0
 	expect "quotients of no knees" "$(column knee_ratio | awk '$1 > 0' | wc -l)" 0
+	expect "a verdict without quotients" "$(rows ',verdict,.*undecided')" 1
 	verdict serve_knee
 fi
 
@@ -172,6 +188,9 @@ expect "too few ranks" \
 	"$(rows ',skipped,"?3 ranks are needed: a router, 1 for prompts and one that decodes')" 1
 go 3 --engine shm --algorithm disaggregated --arrivals trace
 expect "no times" "$(rows ',skipped,a generated trace has no times of arrival,')" 1
+go 3 --engine shm --algorithm disaggregated --operation replay,knee --cadence streaming
+expect "batches of searches" "$(rows ',knee,.*,skipped,a search for a knee is not batched,')" 1
+expect "batches of replays" "$(rows ',replay,.*,streaming,.*,(ok|few),')" 1
 go 3 --engine shm --algorithm disaggregated --pool-blocks 1
 expect "a small cache" "$(rows ',skipped,"?the longest prompt has')" 1
 verdict serve_refused
@@ -192,9 +211,12 @@ elif [ -x "$fake" ]; then
 	# The row's rank routes; what carried the caches is said by a rank that sends.
 	expect "path of caches" "$(rows ',copy,disaggregated,.*copy engine, [^,]*, push')" 3
 	# Requests are cancelled while their caches are on their way.
+	small=("${usual[@]:1}" --max-time 1s)
 	requests=12 go 3 --engine copy,cuda --memory device --rate 400 --operation knee,verdict \
 		--slo-ttft 10ms
+	small=("${usual[@]}")
 	expect "exit code of knees on emulated GPUs" "$rc" 0
+	holds "$FB_TMP/err" 'does not meet'
 	expect "rows of knees on emulated GPUs" "$(rows ',(ok|few),')" 5
 	unset FB_FAKE_GPU_WORKS
 	verdict serve_fake_gpu

@@ -48,6 +48,9 @@ row operation=cost cost_us=-40 cost_low_us=-45 cost_high_us=-35 median_us=60 \
 row operation=twice median_us=10 median_low_us=9 median_high_us=11
 row operation=twice launch_index=1 median_us=14 median_low_us=13 median_high_us=15
 row operation=twice launch_index=2 median_us=11 median_low_us=10 median_high_us=12
+row operation=half cost_us=5 cost_low_us=4 cost_high_us=6 median_us=60
+row operation=half launch_index=1 median_us=60 flags=no-knee
+row operation=half launch_index=2 cost_us=6 cost_low_us=5 cost_high_us=7 median_us=60
 row operation=env variant=env.NCCL_P2P_DISABLE=1 median_us=30 median_low_us=30 median_high_us=30
 row operation=env median_us=3 median_low_us=3 median_high_us=3
 says '^claim:    Slow is slower\.$' "least 1 $slow / $fast"
@@ -56,7 +59,7 @@ holds "$FB_TMP/out" '^verdict:  holds$'
 says '^verdict:  does not hold$' "least 2.5 $slow / $fast"
 says '^verdict:  does not hold$' "most 1.5 $slow / $fast"
 says '^verdict:  cannot be tested here: the interval contains 2$' "most 2 $slow / $fast"
-says 'here: median_us without an interval: 5 samples, 6 .* are needed \(--min-samples\)$' \
+says 'here: median_us without an interval: 5 samples, of which fewer than 6 are independent' \
 	"most 2 $slow / median_us operation=vague"
 says '^verdict:  holds$' "most 64 sockets operation=vague"
 says '^verdict:  cannot be tested here: skipped: only GPUs have graphs$' \
@@ -83,6 +86,9 @@ says ': 1\.333, 95% ' \
 says ': 0\.6667, 95% interval 0\.5833 to 0\.75 ' \
 	"least 0.3 -1 cost_us operation=cost / median_us operation=cost"
 says ': 11, 95% interval 9 to 15 ' "least 1 median_us operation=twice"
+# A launch without a value is not passed over.
+says '^verdict:  cannot be tested here: cost_us is empty \(flags: no-knee\)$' \
+	"least 1 cost_us operation=half"
 # Several columns, and several numbers of ranks, of which each is judged by itself.
 says '^verdict:  holds$' "least 1 each operation,bucket median_us operation=fast,slow"
 expect "combinations" "$(grep -c '^measured: ' "$FB_TMP/out")" 4

@@ -146,6 +146,7 @@ static struct fb_claim_value join(const struct fb_query_table *table, size_t fir
 				  const char *column, bool *done, double *scratch)
 {
 	struct fb_claim_value joined = {(double)NAN, INFINITY, -INFINITY, "", false};
+	bool empty = false;
 	size_t n = 0;
 
 	for (size_t i = first; i < table->nrows; i++) {
@@ -155,17 +156,22 @@ static struct fb_claim_value join(const struct fb_query_table *table, size_t fir
 			continue;
 		done[i] = true;
 		value = read_value(table, i, column);
-		if (!isfinite(value.middle) || !isfinite(value.low) || !isfinite(value.high)) {
+		if (!isfinite(value.middle)) {
+			snprintf(joined.why, sizeof(joined.why), "%s is empty (flags: %s)", column,
+				 cell(table, i, "flags"));
+			empty = true;
+		} else if (!empty && (!isfinite(value.low) || !isfinite(value.high))) {
 			snprintf(joined.why, sizeof(joined.why), "%s without an interval: %s "
 				 "samples, of which fewer than %d are independent (--min-samples)",
 				 column, cell(table, i, "samples"), FB_MIN_SAMPLES_CI);
-			continue;
+		} else {
+			joined.low = fmin(joined.low, value.low);
+			joined.high = fmax(joined.high, value.high);
+			scratch[n++] = value.middle;
 		}
-		joined.low = fmin(joined.low, value.low);
-		joined.high = fmax(joined.high, value.high);
-		scratch[n++] = value.middle;
 	}
-	if (n)
+	/* Without a value of each launch, those that have one decide nothing. */
+	if (n && !empty)
 		*joined.why = '\0';
 	joined.middle = n ? fb_median(scratch, n, scratch + table->nrows) : (double)NAN;
 	return joined;

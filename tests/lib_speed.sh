@@ -171,16 +171,16 @@ speed_pieces() {
 }
 
 # speed_of_pieces DIRECTORY BYTES: what a piece took in each request of handoff with --raw,
-# in us; nothing where pieces have another size.
+# in us; nothing where pieces have another size. Quoted fields can hold commas.
 speed_of_pieces() {
-	awk -F, -v bytes="$2" '
+	sed 's/"[^"]*"/-/g' "$1/handoff.csv" | awk -F, -v bytes="$2" '
 		FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 		FNR == NR {
 			equal = int($column["piece_bytes"] / bytes + 0.5) == 1
 			pieces = equal ? $column["pieces"] : 0
 			next
 		}
-		pieces { print $6 / pieces }' "$1/handoff.csv" "$1/samples.csv"
+		pieces { print $6 / pieces }' - "$1/samples.csv"
 }
 
 speed_bad=() speed_good=0

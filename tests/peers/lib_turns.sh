@@ -29,28 +29,42 @@ quotients() {
 		END { if (n) put() }'
 }
 
-# beside TITLE OURS... -- THEIRS...
-beside() {
-	local title=$1 i
+# turn NUMBER FILE OURS... -- THEIRS...: a round, of which the other side begins each second one; its
+# lines are appended to FILE.
+turn() {
+	local number=$1 file=$2
 	local -a mine
 
-	shift
+	shift 2
 	while [ "$1" != -- ]; do
 		mine+=("$1")
 		shift
 	done
 	shift
+	if [ $((number % 2)) -eq 0 ]; then
+		ours "${mine[@]}" >"$work/ours" && theirs "$@" >"$work/theirs" || return 1
+	else
+		theirs "$@" >"$work/theirs" && ours "${mine[@]}" >"$work/ours" || return 1
+	fi
+	awk 'NR == FNR { peer[$1] = $2; next } $1 in peer { print $1, $2, peer[$1] }' \
+		"$work/theirs" "$work/ours" >>"$file"
+}
+
+# table TITLE FILE
+table() {
+	printf '%s\n%10s %10s %10s %8s  %s\n' "$1" bytes "ours us" "theirs us" quotient \
+		"95% interval"
+	quotients <"$2"
+}
+
+# beside TITLE OURS... -- THEIRS...: all rounds.
+beside() {
+	local title=$1 i
+
+	shift
 	: >"$work/rounds"
 	for ((i = 0; i < rounds; i++)); do
-		if [ $((i % 2)) -eq 0 ]; then
-			ours "${mine[@]}" >"$work/ours" && theirs "$@" >"$work/theirs" || exit 1
-		else
-			theirs "$@" >"$work/theirs" && ours "${mine[@]}" >"$work/ours" || exit 1
-		fi
-		awk 'NR == FNR { peer[$1] = $2; next } $1 in peer { print $1, $2, peer[$1] }' \
-			"$work/theirs" "$work/ours" >>"$work/rounds"
+		turn "$i" "$work/rounds" "$@" || exit 1
 	done
-	printf '%s\n%10s %10s %10s %8s  %s\n' "$title" bytes "ours us" "theirs us" quotient \
-		"95% interval"
-	quotients <"$work/rounds"
+	table "$title" "$work/rounds"
 }

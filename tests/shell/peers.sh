@@ -18,12 +18,17 @@ cat >"$FB_TMP/all_reduce_perf" <<'END'
 echo "$*" >>"$PEER_LOG"
 [ "${OMPI_COMM_WORLD_RANK-${PMI_RANK-0}}" -eq 0 ] || exit 0
 for ((i = 0; i < PEER_RANKS; i++)); do echo "#  Rank  $i Group  0 Pid 1 on host device  $i"; done
-while getopts b:e:g:w:n:G:c:a:d:o:R: option; do [ "$option" != b ] || bytes=$OPTARG; done
+while getopts b:e:f:g:w:n:G:c:a:d:o:R: option; do
+	case $option in b) bytes=$OPTARG ;; e) most=$OPTARG ;; f) ratio=$OPTARG ;; esac
+done
 echo "#       size         count      type   redop    root     time   algbw   busbw  #wrong"
-printf '%12d %12d float sum -1 1.0e+06 0.00 0.00 N/A 2.0e+06 0.00 0.00 N/A\n' "$bytes" 2
+for (( ; bytes <= most; bytes *= ratio)); do
+	printf '%12d 2 float sum -1 1.0e+06 0.00 0.00 N/A 2.0e+06 0.00 0.00 N/A\n' "$bytes"
+done
 END
 chmod +x "$FB_TMP/all_reduce_perf"
-export PEER_LOG=$FB_TMP/log PEER_RANKS=1 RANKS=1 BUILD=$FB_TMP/build ROUNDS=2 SIZES=64,1K
+export PEER_LOG=$FB_TMP/log PEER_RANKS=1 RANKS=1 BUILD=$FB_TMP/build ROUNDS=2
+export SIZES=64,1K,5000
 NCCL_LIBRARY=$(readlink -f "$FB_BUILD")/tests/libfake_nccl.so
 export NCCL_LIBRARY
 export OURS="--registration registered --timeout $((30 * slow))s" THEIRS="-R 1"
@@ -35,11 +40,18 @@ expect "exit code" "$?" 0
 said "$FB_TMP/err"
 # A line for each size of graphs and of streams: theirs is the table's, the quotient far below 1.
 expect "rows" "$(awk '$3 == "1000000.000" && $4 < 0.5 { print $1 }' "$FB_TMP/out" |
-	tr '\n' ' ')" "64 1024 64 1024 "
-# Two rounds, two sizes, two launches; graphs are told as such, and what is asked for is passed on.
+	tr '\n' ' ')" "64 1024 5000 64 1024 5000 "
+# Two rounds, two launches, and two starts, as 5000 is no multiple of 1024. Graphs are told as such,
+# and what is asked for is passed on.
 expect "starts of the peer" "$(wc -l <"$FB_TMP/log")" 8
 expect "starts with graphs" "$(grep -c -- '-n [0-9]* -G 10 ' "$FB_TMP/log")" 4
 expect "starts with -R 1" "$(grep -c -- '-R 1$' "$FB_TMP/log")" 8
+expect "starts of two sizes" "$(grep -c -- '-b 64 -e 1024 -f 16 ' "$FB_TMP/log")" 4
+# No time is left: nothing is started, and there is no table.
+TIME=-1 tests/peers/nccl "$FB_TMP/all_reduce_perf" >"$FB_TMP/out" 2>&1
+expect "exit code without time" "$?" 0
+said "$FB_TMP/out"
+expect "starts without time" "$(wc -l <"$FB_TMP/log")" 8
 # A job of its own for each rank is no measurement.
 PEER_RANKS=2 tests/peers/nccl "$FB_TMP/all_reduce_perf" >"$FB_TMP/out" 2>"$FB_TMP/err"
 expect "exit code of unlike ranks" "$?" 1

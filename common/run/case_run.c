@@ -121,6 +121,9 @@ static int set_up(struct fb_run *run, const struct fb_case *c, void **instance, 
 				 run->world.host, fb_strerror(err));
 		fb_watchdog_fail(run->watchdog, reason);
 	}
+	/* Where this rank gave up because the job ends, the watchdog writes the reason. */
+	if (err && fb_watchdog_alive(run->watchdog, ""))
+		fb_watchdog_fail(run->watchdog, fb_strerror(err));
 	*setup_us = seconds * 1e6;
 	return err;
 }

@@ -178,6 +178,11 @@ test_faults() {
 		hanging 3 missing: rank 1 on .*of case
 		stopped 3 missing: rank 1 on .* is stopped
 	END
+	# Ranks whose setup gives up because the job ends write no row: the watchdog does it.
+	run 2 --csv "$dir/told" --bytes 8 --algorithm told
+	expect told "exit code" "$rc" 5
+	holds told "$dir/err" 'rank 1 on .* was told to end by SIGTERM'
+	expect told "rows of a fault" "$(grep -c ',fault,' "$dir/told/dummy.csv")" 0
 	verdict "harness/faults ($MPI)"
 }
 

@@ -26,6 +26,7 @@ enum behaviour {
 	UNSUPPORTED, /* setup says no, on all ranks */
 	BROKEN,	     /* setup fails on all ranks */
 	LOPSIDED,    /* setup fails on the last rank only */
+	TOLD,	     /* setup waits on all ranks, and the last is told to end */
 	FAILING,     /* the operation fails on the last rank */
 	HANGING,     /* the last rank does not come back from the operation */
 	STOPPED,     /* the last rank is stopped */
@@ -43,6 +44,7 @@ static const char *const algorithms[] = {
 	[UNSUPPORTED] = "unsupported",
 	[BROKEN] = "broken",
 	[LOPSIDED] = "lopsided",
+	[TOLD] = "told",
 	[FAILING] = "failing",
 	[HANGING] = "hanging",
 	[STOPPED] = "stopped",
@@ -129,6 +131,10 @@ static int setup(void *state, const struct fb_case *c, void **instance)
 		err = FB_EUNSUPPORTED;
 	if (i->behaviour == BROKEN || (i->behaviour == LOPSIDED && i->last))
 		err = FB_ESYS;
+	if (i->behaviour == TOLD && i->last)
+		kill(getpid(), SIGTERM);
+	while (i->behaviour == TOLD && !err)
+		err = fb_alive(fb_run_session(s->run), "waiting for nobody");
 	if (!i->from || err) {
 		free(i->from);
 		free(i);

@@ -165,6 +165,7 @@ int main(int argc, char **argv)
 		.setup = fb_serve_set_up,
 		.run = fb_serve_run,
 		.begin_samples = fb_serve_begin_samples,
+		.whole = fb_serve_whole,
 		.check = fb_serve_check,
 		.describe = fb_serve_describe,
 		.teardown = fb_serve_tear_down,

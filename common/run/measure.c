@@ -260,6 +260,7 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 			m->block[i] = bad ? checked_run(s, calls, bad)
 					  : time_run(s, FB_PHASE_REPEAT, calls);
 		work += fb_clock_ticks(m->clock) - from;
+		reps = fb_program_whole(s->program, s->instance, reps);
 		MPI_Reduce(m->block, m->reduced, (int)reps, m->times_type, m->times_op, 0,
 			   m->world->comm);
 		add_ranks(s, m->block, reps, calls);
@@ -327,17 +328,15 @@ static void final_check(const struct subject *s, struct fb_mismatch bad,
 	struct fb_meter *m = s->meter;
 	bool single = is_single(s->key);
 	int calls = single ? 1 : out->calls;
-	struct fb_sample sample;
-	struct fb_times own;
+	struct fb_times own = checked_run(s, calls, &bad);
+	struct fb_sample sample = agree(s, own, calls, bad, out);
+	size_t samples = single ? 0 : fb_program_whole(s->program, s->instance, 1);
 
-	own = checked_run(s, calls, &bad);
-	sample = agree(s, own, calls, bad, out);
 	if (single)
 		out->flags |= FB_FLAG_SINGLE_CHECK;
-	else if (m->world->rank == 0)
-		fb_sampler_add(&m->sampler, &sample, 1);
-	if (!single)
-		add_ranks(s, &own, 1, calls);
+	if (m->world->rank == 0)
+		fb_sampler_add(&m->sampler, &sample, samples);
+	add_ranks(s, &own, samples, calls);
 }
 
 /* Collective: calls per batch; rank 0 says. */

@@ -102,6 +102,13 @@ struct fb_program {
 	bool (*begin_samples)(void *instance);
 
 	/*
+	 * Collective, behind begin_samples: how many of the last `runs` runs are whole. The others
+	 * ended early because --max-time was over. They come after the whole ones, and are no
+	 * samples. Same value on all ranks. NULL: all are whole.
+	 */
+	size_t (*whole)(void *instance, size_t runs);
+
+	/*
 	 * Collective, after each run(), not timed: where a rank that is through has to help the
 	 * others before it may wait for them in MPI. NULL: none has. An error ends the job.
 	 */
@@ -141,6 +148,11 @@ struct fb_program {
 	 */
 	int (*check_plan)(void *state, const struct fb_case *c, FILE *report);
 };
+
+static inline size_t fb_program_whole(const struct fb_program *p, void *instance, size_t runs)
+{
+	return p->whole ? p->whole(instance, runs) : runs;
+}
 
 /* Runs the program from start to end; returns the process's exit code. */
 int fb_program_main(const struct fb_program *program, int argc, char **argv);

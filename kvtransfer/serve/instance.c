@@ -139,7 +139,18 @@ bool fb_serve_begin_samples(void *instance)
 	i->sampling = true;
 	/* Samples have the same arrivals, however many runs there was time to warm up with. */
 	i->runs = 0;
+	i->until = fb_clock_now(i->state->machine.session->clock) +
+		   i->state->machine.settings->max_time_s;
 	return searches;
+}
+
+size_t fb_serve_whole(void *instance, size_t runs)
+{
+	struct fb_serve_instance *i = instance;
+	int cut = i->cut;
+
+	MPI_Bcast(&cut, 1, MPI_INT, 0, i->state->machine.world->comm);
+	return runs > (size_t)cut ? runs - (size_t)cut : 0;
 }
 
 void fb_serve_replayed(struct fb_serve_instance *i)
@@ -270,7 +281,7 @@ static void trace(const struct fb_serve_instance *i)
  */
 static const char *winner(const struct fb_serve_instance *i, const double *value)
 {
-	if (i->ratio.n * FB_SERVE_MODES < i->searches)
+	if (i->ratio.n < (size_t)i->whole)
 		return "undecided";
 	if (value[FB_SERVE_RATIO_LOW] > 1)
 		return "disaggregated-wins";

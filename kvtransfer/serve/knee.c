@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-static const double span = 2048;	  /* of rates that are tried, from the first one */
-static const double spread_log2 = 0.25;	  /* from a known knee to the first rates */
-static const double narrow_log2 = 0.0625; /* an interval that is narrow enough */
+static const double span = 2048;	 /* of rates that are tried, from the first one */
+static const double spread_log2 = 0.125; /* from a known knee to the first rates */
+static const double narrow_log2 = 0.125; /* an interval that is narrow enough */
 static const double golden = 0.61803398874989485;
 
 void fb_knee_begin(struct fb_knee *k, double first, double known, unsigned search)

@@ -3,9 +3,10 @@
  * The search for a knee: which rate to try next, given which rates met the objective. Pure.
  *
  * Without a knee that is known, the rate is doubled or halved until one rate met the objective and
- * one did not. With one, the rates a fifth below and above it are tried first, and the interval is
+ * one did not. With one, the rates 8% below and 9% above it are tried first, and the interval is
  * widened if the knee is not between them. Then the interval is halved on a logarithmic scale until
- * its ends differ by 4.4%; the knee is its middle.
+ * its ends differ by 9%; the knee is its middle. A narrower interval would cost as much time as
+ * more searches, and knees of searches with other arrivals differ by as much.
  *
  * Both ends of the interval are always tried anew, so that a search does not inherit what chance
  * did to the one before. Searches would still try the same rates again and again, and the median of
@@ -17,7 +18,7 @@
 
 #include <stdbool.h>
 
-enum { FB_KNEE_FEWEST = 5 }; /* replays of a search that begins from a knee that is right */
+enum { FB_KNEE_FEWEST = 3 }; /* replays of a search that begins from a knee that is right */
 
 struct fb_knee {
 	double rate; /* to try next; 0: the search is over */

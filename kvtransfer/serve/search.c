@@ -68,7 +68,8 @@ static double steady(const struct fb_serve_instance *i, double found)
 	return knee;
 }
 
-static int find_knee(struct fb_router *r, double *knee)
+/* *found: false if --max-time is over before the search is; then there is no *knee. */
+static int find_knee(struct fb_router *r, double *knee, bool *found)
 {
 	struct fb_serve_instance *i = r->i;
 	struct fb_knee *k = &i->search[i->plan.mode];
@@ -76,11 +77,14 @@ static int find_knee(struct fb_router *r, double *knee)
 	int err = FB_OK;
 
 	fb_knee_begin(k, i->plan.rate, *known, ++i->searches);
-	while (k->rate > 0 && !err)
+	while (k->rate > 0 && fb_router_now(r) < i->until && !err)
 		err = try_rate(r, false);
+	*found = !(k->rate > 0);
+	if (err || !*found)
+		return err;
 	*known = fb_knee_result(k);
 	*knee = steady(i, *known);
-	return err;
+	return FB_OK;
 }
 
 /* The first steps of a search, one in each run; the first replay is a whole one. */
@@ -116,24 +120,36 @@ static int keep_knee(struct fb_serve_instance *i, double knee)
 	return isnan(knee) ? FB_OK : keep(&i->knee, knee);
 }
 
-/* Finds the knees of both modes, in turns which of them is first. */
-static int judge(struct fb_router *r)
+/*
+ * A run of an operation that searches, for the knee of one mode, or for those of both, in turns
+ * which of them is first. A sample that --max-time ends before it has found them does not count.
+ */
+static int search(struct fb_router *r)
 {
+	struct fb_serve_instance *i = r->i;
+	bool verdict = i->plan.operation == FB_SERVE_VERDICT, found = true;
 	double knee[FB_SERVE_MODES] = {0};
 	int err = FB_OK;
 
-	for (int k = 0; k < FB_SERVE_MODES && !err; k++) {
-		int mode = (k + r->i->runs) % FB_SERVE_MODES;
-
-		r->i->plan.mode = (enum fb_serve_mode)mode;
-		err = r->i->sampling ? find_knee(r, &knee[mode]) : warm_up(r);
+	for (int k = 0; k < (verdict ? FB_SERVE_MODES : 1) && found && !err; k++) {
+		if (verdict)
+			i->plan.mode = (enum fb_serve_mode)((k + i->runs) % FB_SERVE_MODES);
+		err = i->sampling ? find_knee(r, &knee[i->plan.mode], &found) : warm_up(r);
 	}
-	if (err || !r->i->sampling)
+	if (err || !i->sampling)
 		return err;
+	if (!found && !i->cut++)
+		fb_progress_say("serve", "--max-time is over: this repetition does not count",
+				i->state->machine.settings->quiet);
+	if (!found)
+		return FB_OK;
+	i->whole++;
+	if (!verdict)
+		return keep_knee(i, knee[i->plan.mode]);
 	if (knee[FB_SERVE_COLOCATED] > 0 && !isnan(knee[FB_SERVE_DISAGGREGATED]))
-		err = keep(&r->i->ratio, knee[FB_SERVE_DISAGGREGATED] / knee[FB_SERVE_COLOCATED]);
-	r->i->kneeless |= isnan(knee[FB_SERVE_COLOCATED]);
-	return err ? err : keep_knee(r->i, knee[FB_SERVE_DISAGGREGATED]);
+		err = keep(&i->ratio, knee[FB_SERVE_DISAGGREGATED] / knee[FB_SERVE_COLOCATED]);
+	i->kneeless |= isnan(knee[FB_SERVE_COLOCATED]);
+	return err ? err : keep_knee(i, knee[FB_SERVE_DISAGGREGATED]);
 }
 
 /* The run is over: how long the workers' steps took with transfers under way and without. */
@@ -153,19 +169,13 @@ int fb_router_run(struct fb_router *r)
 {
 	struct fb_serve_instance *i = r->i;
 	const struct fb_control_header stop = {.kind = FB_CONTROL_END};
-	double share = 0, knee = 0;
+	double share = 0;
 	int err;
 
-	if (i->plan.operation == FB_SERVE_REPLAY) {
+	if (i->plan.operation == FB_SERVE_REPLAY)
 		err = fb_router_replay(r, i->plan.rate, true, &share);
-	} else if (i->plan.operation == FB_SERVE_VERDICT) {
-		err = judge(r);
-	} else if (i->sampling) {
-		err = find_knee(r, &knee);
-		err = err ? err : keep_knee(i, knee);
-	} else {
-		err = warm_up(r);
-	}
+	else
+		err = search(r);
 	if (!err)
 		err = fb_router_send_all(r, &stop);
 	return err ? err : take_times(r);

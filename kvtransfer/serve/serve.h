@@ -232,6 +232,8 @@ struct fb_serve_instance {
 	struct fb_knee search[FB_SERVE_MODES];
 	double known[FB_SERVE_MODES]; /* the knee of the search before; 0 or NAN: none */
 	unsigned searches;
+	double until; /* router: when --max-time is over; no replay of a sample begins later */
+	int whole, cut; /* router: samples that were carried out, and those that --max-time cut */
 	bool sampling; /* the runs from now on are samples */
 	struct fb_traits carried; /* workers: what the mover says of the first cache sent */
 	int runs;
@@ -250,6 +252,7 @@ int fb_serve_set_up(void *state, const struct fb_case *c, void **instance);
 void fb_serve_tear_down(void *instance);
 int fb_serve_run(void *instance, int calls);
 bool fb_serve_begin_samples(void *instance);
+size_t fb_serve_whole(void *instance, size_t runs);
 /*
  * A replay of a run is over. Called by all ranks, because the watchdog waits for each replay as
  * long as for a run: a search has many.

@@ -97,7 +97,10 @@ awk -v queue="$(column queue_us)" -v ttft="$(column ttft_us)" \
 	'BEGIN { exit !(queue > 0.5 * ttft) }' || fail "waiting is not in the queue's time"
 verdict serve_open_loop
 
+# Searches that --max-samples ends, not the time.
+searches=("${usual[@]:1}" --max-time "$((60 * slow))s")
 if in_set serve_knee; then
+	small=(--quiet "${searches[@]}")
 	requests=8 go 3 --engine shm --operation knee,verdict --rate 30 --slo-ttft 200ms
 	expect "exit code of knees" "$rc" 0
 	expect "rows of knees" "$(rows ',(ok|few),')" 3
@@ -107,7 +110,7 @@ if in_set serve_knee; then
 	expect "a verdict" "$(rows ',verdict,shm,both,.*(-wins|undecided|no-knee)')" 1
 	# Each replay of a search says what it has shown. Runs that are no samples are a replay in
 	# each mode, the first one at the given rate.
-	small=("${usual[@]:1}" --max-time 1s)
+	small=("${searches[@]}")
 	requests=12 go 3 --engine shm --operation verdict --rate 30 --slo-ttft 200ms \
 		--trace-out "$FB_TMP/searched"
 	expect "exit code of a search" "$rc" 0
@@ -119,18 +122,27 @@ if in_set serve_knee; then
 	expect "the second replays" "$(sed -n 3,4p "$FB_TMP/said" | grep -cE ' (15|60)$')" 2
 	# All requests miss this objective, so a replay is decided by the first one. The others need
 	# not arrive, which would take hours at the lowest of the rates that are tried.
-	small=("${usual[@]}" --max-time 1s)
+	small=(--quiet "${searches[@]}")
 	requests=20 go 3 --engine shm --operation knee --rate 30 --slo-ttft 1us \
 		--algorithm disaggregated --attainment 99%
 	expect "exit code where no rate meets the objective" "$rc" 0
 	expect "knee where no rate meets the objective" "$(column knee_rps)" 0
-	small=("${usual[@]}")
+	# A search that --max-time ends is no sample, and the row says how many there are.
+	small=(--timeout "$((60 * slow))s" --run t --scale 0.02 --max-samples 3 --min-samples 2)
+	requests=8 go 3 --engine shm --operation verdict --rate 30 --max-time 1us
+	expect "exit code of a search without time" "$rc" 0
+	holds "$FB_TMP/err" 'max-time is over: this repetition does not count'
+	expect "rows of a search without time" \
+		"$(rows ',verdict,.*,few,0 samples within 1e-06 s')" 1
+	expect "a knee without time" "$(column knee_rps)" ""
+	small=(--quiet "${searches[@]}")
 	# One request meets any objective at any rate.
 	requests=1 go 3 --engine shm --operation knee,verdict --rate 30 --slo-ttft 1h --slo-itl 1h
 	expect "rows without a knee" "$(rows ',no-knee|[,;"]no-knee')" 3
 	expect "knees that are none" "$(column knee_rps | awk '$1 > 0' | wc -l)" 0
 	expect "quotients of no knees" "$(column knee_ratio | awk '$1 > 0' | wc -l)" 0
 	expect "a verdict without quotients" "$(rows ',verdict,.*undecided')" 1
+	small=("${usual[@]}")
 	verdict serve_knee
 fi
 
@@ -211,7 +223,7 @@ elif [ -x "$fake" ]; then
 	# The row's rank routes; what carried the caches is said by a rank that sends.
 	expect "path of caches" "$(rows ',copy,disaggregated,.*copy engine, [^,]*, push')" 3
 	# Requests are cancelled while their caches are on their way.
-	small=("${usual[@]:1}" --max-time 1s)
+	small=("${searches[@]}")
 	requests=12 go 3 --engine copy,cuda --memory device --rate 400 --operation knee,verdict \
 		--slo-ttft 10ms
 	small=("${usual[@]}")

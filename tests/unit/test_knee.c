@@ -117,10 +117,10 @@ static void test_exact_knee(void)
 		double known = k % 4 ? knee * exp2(fb_rng_unit(&rng) * 6 - 3) : 0;
 		double found = search(&rng, knee, 0, 1, known, k, &replays);
 
-		CHECK(found > knee / 1.0222 && found < knee * 1.0222);
+		CHECK(found > knee / 1.0444 && found < knee * 1.0444);
 		CHECK(replays <= 11);
 		found = search(&rng, knee, 0, 1, found, k, &replays);
-		CHECK(found > knee / 1.0222 && found < knee * 1.0222);
+		CHECK(found > knee / 1.0444 && found < knee * 1.0444);
 		CHECK_INT(replays, FB_KNEE_FEWEST);
 	}
 	/* No rate is too high, or every one. */
@@ -179,7 +179,7 @@ static struct moments many_searches(double noise, bool knows)
 /* Chance decides about replays near the knee, and what it decided once is not passed on. */
 static void test_unbiased_knee(void)
 {
-	static const double noises[] = {0.02, 0.06, 0.18};
+	static const double noises[] = {0.02, 0.06, 0.12};
 
 	for (size_t n = 0; n < sizeof(noises) / sizeof(noises[0]); n++) {
 		double noise = noises[n];
@@ -193,7 +193,36 @@ static void test_unbiased_knee(void)
 	}
 }
 
-/* Knees are spread over the whole interval of 4.4% that a search leaves, not over a few rates. */
+/*
+ * The interval of the median of six searches has the knee as often as it should, although each
+ * search knows the one before and the first one what a warm-up has shown. Of an interval from the
+ * least to the greatest of six values these are 97%.
+ */
+static void test_coverage_of_knees(void)
+{
+	static const double noises[] = {0.02, 0.06, 0.18};
+	enum { ROWS = 4000, SEARCHES = 6 };
+
+	for (size_t n = 0; n < sizeof(noises) / sizeof(noises[0]); n++) {
+		struct fb_rng rng;
+		int replays, covered = 0;
+
+		fb_rng_seed(&rng, 5);
+		for (unsigned row = 0; row < ROWS; row++) {
+			double known = exp2(fb_rng_unit(&rng) - 0.5), low = 1e9, high = 0;
+
+			for (unsigned k = 1; k <= SEARCHES; k++) {
+				known = search(&rng, 1, noises[n], 5, known, k, &replays);
+				low = fmin(low, known);
+				high = fmax(high, known);
+			}
+			covered += low <= 1 && high >= 1;
+		}
+		CHECK_NEAR((double)covered / ROWS, 0.97, 0.025);
+	}
+}
+
+/* Knees are spread over the whole interval of 9% that a search leaves, not over a few rates. */
 static void test_spread_of_knees(void)
 {
 	bool seen[10] = {false};
@@ -206,7 +235,7 @@ static void test_spread_of_knees(void)
 		int part;
 
 		known = search(&rng, 1, 0, 1, known, k, &replays);
-		part = (int)((16 * log2(known) + 0.5) * 10);
+		part = (int)((8 * log2(known) + 0.5) * 10);
 		if (!CHECK(part >= 0 && part < 10))
 			return;
 		parts += !seen[part];
@@ -223,6 +252,7 @@ int main(void)
 	test_exact_knee();
 	test_steady_knee();
 	test_unbiased_knee();
+	test_coverage_of_knees();
 	test_spread_of_knees();
 	return check_done("knee");
 }

@@ -118,22 +118,14 @@ static int await_step(struct fb_kv_gpu_request *r, uint32_t step, struct fb_move
 			  : FB_OK;
 }
 
-static bool is_direct(const struct fb_kv_gpu_request *r)
-{
-	return r->phases == FB_KV_ALL && fb_kv_is_direct(r->request.job);
-}
-
 static int send_step(struct fb_kv_gpu_request *r, uint32_t step, cudaStream_t packs,
 		     cudaStream_t moves)
 {
-	enum fb_kv_leg leg = FB_KV_PUSH;
+	enum fb_kv_leg leg = r->phases == FB_KV_ALL ? fb_kv_gpu_leg(r) : FB_KV_PUSH;
 	int err = FB_OK;
 
-	if (is_direct(r))
-		return enqueue(fb_kv_gpu_move(r, FB_KV_PAGES, step), moves);
-	if (r->phases == FB_KV_ALL && r->request.job->mode == FB_KV_LAYERWISE &&
-	    fb_kv_packs(r->request.engine))
-		leg = FB_KV_FUSED;
+	if (leg == FB_KV_PAGES)
+		return enqueue(fb_kv_gpu_move(r, leg, step), moves);
 	if ((r->phases & FB_KV_GATHER) && leg == FB_KV_PUSH) {
 		err = enqueue(fb_kv_gpu_move(r, FB_KV_GATHERS, step), packs);
 		if (!err && packs != moves)
@@ -150,7 +142,8 @@ static int receive_step(struct fb_kv_gpu_request *r, uint32_t step, cudaStream_t
 			cudaStream_t unpacks)
 {
 	bool last = step + 1 == r->request.job->steps, comes = r->phases & FB_KV_MOVE;
-	bool scatters = (r->phases & FB_KV_SCATTER) && !is_direct(r);
+	bool direct = r->phases == FB_KV_ALL && fb_kv_is_direct(r->request.job);
+	bool scatters = (r->phases & FB_KV_SCATTER) && !direct;
 	struct fb_move *unpack = fb_kv_gpu_move(r, FB_KV_SCATTERS, step);
 	int err = FB_OK;
 

@@ -207,9 +207,9 @@ static void gpu_describe(struct fb_kv_request *request, struct fb_traits *traits
 {
 	const struct fb_kv_gpu_request *r = (const struct fb_kv_gpu_request *)request;
 	const struct fb_mover_ops *ops = r->request.engine->mover->ops;
-	struct fb_move *move = fb_kv_gpu_move(r, FB_KV_PUSH, 0);
+	struct fb_move *move = fb_kv_gpu_move(r, fb_kv_gpu_leg(r), 0);
 
-	/* A rank that only receives names the way back. */
+	/* A rank that only receives describes the move that frees the senders' staging memory. */
 	move = move ? move : r->freeing ? r->freeing : r->keep[0];
 	if (move)
 		ops->describe(move, traits);

@@ -57,6 +57,16 @@ static inline bool fb_kv_packs(const struct fb_kv_backend *e)
 	return e->packer == e->mover;
 }
 
+/* The leg that brings data to the receivers when a call runs all its phases. */
+static inline enum fb_kv_leg fb_kv_gpu_leg(const struct fb_kv_gpu_request *r)
+{
+	bool layers = r->request.job->mode == FB_KV_LAYERWISE;
+
+	return fb_kv_is_direct(r->request.job)		  ? FB_KV_PAGES
+	       : layers && fb_kv_packs(r->request.engine) ? FB_KV_FUSED
+							  : FB_KV_PUSH;
+}
+
 /*
  * Collective: the moves of a request. The form of mode batch or strided is tried first: 0; where
  * the driver does not do it FB_EUNSUPPORTED on all ranks; or an error of this rank's.

@@ -29,8 +29,8 @@ quotients() {
 		END { if (n) put() }'
 }
 
-# turn NUMBER FILE OURS... -- THEIRS...: a round, whose lines are appended to FILE. Theirs begins each
-# second one.
+# turn NUMBER FILE OURS... -- THEIRS...: a round, whose lines are appended to FILE. Theirs begins
+# each second one.
 turn() {
 	local number=$1 file=$2
 	local -a mine

@@ -84,7 +84,7 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	row.path = traits->path;
 	row.channels = traits->channels > 0 ? (uint64_t)traits->channels : 0;
 	row.extra = traits->extra;
-	tcp = fb_group_takes_rdma(&run->world) && strstr(c->transport, "tcp");
+	tcp = fb_group_takes_rdma(&run->world) && fb_measure_over_tcp(c->transport, traits->path);
 	fb_measure_flags(m->flags | (tcp ? FB_FLAG_TCP_THOUGH_RDMA : 0), traits->flags, flags,
 			 sizeof(flags));
 	row.flags = flags;

@@ -99,6 +99,9 @@ void fb_meter_close(struct fb_meter *meter);
 void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *instance,
 		const struct fb_case *c, struct fb_measurement *out);
 
+/* Whether bytes of a row go over TCP, by its transport or by what a library says (its path). */
+bool fb_measure_over_tcp(const char *transport, const char *path);
+
 /* Writes the flags' names, sorted, with ';' between them, merged with the program's own. */
 void fb_measure_flags(unsigned flags, const char *own, char *text, size_t n);
 

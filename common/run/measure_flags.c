@@ -5,6 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+bool fb_measure_over_tcp(const char *transport, const char *path)
+{
+	/* NCCL names its way from rank 0: "via P2P/IPC, NET/Socket/0". */
+	return strstr(transport, "tcp") || (path && strstr(path, "NET/Socket"));
+}
+
 void fb_measure_flags(unsigned flags, const char *own, char *text, size_t n)
 {
 	static const struct {

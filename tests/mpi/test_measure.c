@@ -333,6 +333,10 @@ static void test_flag_names(void)
 	CHECK_STR(text, "");
 	fb_measure_flags(0, "own", text, sizeof(text));
 	CHECK_STR(text, "own");
+	CHECK(fb_measure_over_tcp("shm+tcp", NULL));
+	CHECK(fb_measure_over_tcp("library", "ring via P2P/IPC, NET/Socket/0"));
+	CHECK(!fb_measure_over_tcp("library", "ring via NET/IB/mlx5_0:1/GDRDMA"));
+	CHECK(!fb_measure_over_tcp("shm+rdma", NULL));
 }
 
 int main(int argc, char **argv)

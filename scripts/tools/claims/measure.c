@@ -105,8 +105,10 @@ static struct fb_claim_value read_value(const struct fb_query_table *table, size
 			value.low = (double)NAN;
 		return value;
 	}
-	/* A count is exact, however much the times of its row scatter. */
-	if (!strcmp(column, "sockets")) {
+	/* A count is exact, however much the times of its row scatter. 0 channels: not known. */
+	if (!strcmp(column, "sockets") || !strcmp(column, "channels")) {
+		if (*column == 'c' && !(value.middle > 0))
+			value.middle = (double)NAN;
 		value.low = value.high = value.middle;
 		return value;
 	}

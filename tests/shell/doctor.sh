@@ -196,6 +196,13 @@ finds good "$fastest" '' "${up[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,\"^eth0,l
 finds none "$fastest" '' "${up[@]}" "${pair[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,eth0"
 finds bad "NCCL_SOCKET_IFNAME names an interface" '' "${up[@]}" \
 	"run,,,variable.NCCL_SOCKET_IFNAME,=eth"
+large="fast interface has large packets"
+finds doubt "$large" 'eth1: MTU 1500 at 400000 Mbit/s' "${up[@]}" run,,,network.eth1.mtu,1500
+finds good "$large" '' "${up[@]}" run,,,network.eth1.mtu,9000
+finds none "$large" '' "${up[@]}" run,,,network.eth0.mtu,1500
+finds none "$large" '' "${up[@]}" run,,,network.eth3.mtu,1500
+finds none "$large" '' run,,,network.ib0.state,up run,,,network.ib0.speed_Mbps,400000 \
+	run,,,network.ib0.mtu,2044
 verdict doctor_networks
 
 pod=("run,,,container.engine,kubernetes" "run,,,nvidia.driver,580")

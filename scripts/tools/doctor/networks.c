@@ -196,7 +196,27 @@ static void judge_socket_interface(const struct fb_node_facts *facts,
 				  fact->value, taken, most);
 }
 
+/* RoCE needs an MTU of 4200 for packets of 4096 bytes. IPoIB's is what InfiniBand has. */
+static void judge_mtu(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
+		      struct fb_findings *findings)
+{
+	static const struct fb_check check = {
+		FB_LEVEL_DOUBT, "fast interface has large packets", "4200 or more, usually 9000",
+		"TCP takes a processor's time for each packet, and RoCE's packets shrink to 1024 "
+		"bytes: ip link set NAME mtu 9000, alike on all nodes and switches"};
+	const char *speed;
+	char name[NAME_CHARS];
+
+	name_of(fact, name);
+	speed = of(facts, fact->host, name, "speed_Mbps");
+	if (is_up(facts, fact->host, name) && speed && strtod(speed, NULL) >= 25000 &&
+	    strncmp(name, "ib", 2) != 0)
+		fb_findings_judge(findings, &check, fact->host, strtod(fact->value, NULL) >= 4200,
+				  "%s: MTU %.20s at %.20s Mbit/s", name, fact->value, speed);
+}
+
 const struct fb_judge fb_judges_of_networks[] = {
+	{"network.*.mtu", judge_mtu},
 	{"network.*.subnets", judge_subnets},
 	{"network.*.subnets", judge_same_subnet},
 	{"variable.NCCL_SOCKET_IFNAME", judge_socket_interface},

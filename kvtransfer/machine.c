@@ -166,6 +166,9 @@ static void judge(struct fb_kv_machine *m, struct fb_kv_backend *b)
 
 	if (b->device)
 		snprintf(b->why, sizeof(b->why), "%s", m->no_gpu);
+	else if (lacks_memory(m, b) && !fb_option_names(m->settings->engine, b->name))
+		snprintf(b->why, sizeof(b->why), "engine auto has no GPU for the memory that "
+			 "--memory names: %.100s", m->no_gpu);
 	else if (lacks_memory(m, b))
 		snprintf(b->why, sizeof(b->why), "%s works in host or hugepage memory, and "
 			 "--memory names neither", b->name);

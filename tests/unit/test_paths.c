@@ -93,6 +93,11 @@ static void test_built_in(void)
 				 stderr), FB_OK);
 	CHECK(fb_paths_find(&paths, "copy", true, FB_OVERLAPPED) != NULL);
 	CHECK(paths.bests > 0);
+	/* Beside computing copies carry long pieces faster, and kernels short ones. */
+	check_best(&paths, false, FB_OVERLAPPED, 192, 699051, "copy");
+	check_best(&paths, false, FB_OVERLAPPED, 1024, 524288, "copy");
+	check_best(&paths, false, FB_OVERLAPPED, 4096, 32768, "cuda");
+	check_best(&paths, false, FB_OVERLAPPED, 65536, 2048, "cuda");
 	fb_paths_free(&paths);
 }
 

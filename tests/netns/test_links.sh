@@ -55,6 +55,10 @@ check rows "$(cat "$FB_TMP/wrong")"
 # What may pass at once comes on top: 64 KiB of 4 MiB.
 check rate "$(over 0.055 rate=50mbit)"
 check unlimited "$(over 1e9 rate=none)"
+measure --mtu 1500,9000 "$rows" -- bandwidth "${options[@]}" >"$FB_TMP/wrong"
+check mtu "$(cat "$FB_TMP/wrong"; over 1e9 mtu=1500; over 1e9 mtu=9000)"
+# The program has read the interface in the last variant.
+check mtu-fact "$(grep -q '\.eth0\.mtu,9000$' "$rows/environment.csv" || echo "no MTU of 9000")"
 measure --spine 50mbit "$rows" -- bandwidth "${options[@]}" --pairs=0-3 >"$FB_TMP/wrong"
 check spine "$(cat "$FB_TMP/wrong"; over 0.055 "spine=50mbit")"
 if tests/netns/links --speed 1 "$rows" -- bandwidth >/dev/null 2>&1 ||

@@ -240,6 +240,12 @@ finds good "fabric manager runs" '' "${host[@]}" run,,,daemon.nv-fabricmanager,r
 finds none "fabric manager runs" '' run,,,container.engine,docker run,,,device.nvswitch,there
 finds bad "NCCL_P2P_DISABLE is not left on" "1 .from a file of NCCL's." \
 	run,,,nccl.conf.NCCL_P2P_DISABLE,1
+given="NCCL_TOPO_FILE can be read"
+finds bad "$given" 'No such file' "run,,,nccl.topology_file,NCCL_TOPO_FILE: No such file"
+finds good "$given" '' "run,,,nccl.topology_file,NCCL_TOPO_FILE: 1200 bytes"
+finds doubt "nodes are alike" 'n1 NCCL_TOPO_FILE: 12 bytes; n2 NCCL_TOPO_FILE: 13 bytes' \
+	"node,n1,,nccl.topology_file,NCCL_TOPO_FILE: 12 bytes" \
+	"node,n2,,nccl.topology_file,NCCL_TOPO_FILE: 13 bytes"
 direct="NCCL may use the adapters' direct path to GPU memory"
 finds doubt "$direct" '0000:03:00.0, variable 0' run,,,device.data_direct,0000:03:00.0 \
 	run,,,variable.NCCL_IB_DATA_DIRECT,0

@@ -205,10 +205,13 @@ static void test_machine(const char *root)
 	snprintf(path, sizeof(path), "%s/sys/class/infiniband/mlx5_1/device", root);
 	CHECK_INT(symlink("../../../devices/pci0000:00/0000:00:01.0/0000:02:00.0", path), 0);
 	unsetenv("NCCL_CONF_FILE");
+	unsetenv("NCCL_TOPO_FILE");
 	setenv("HOME", "/home/me", 1);
 	setenv("NCCL_DEBUG", "INFO", 1);
 	fb_environment_collect(&facts, root);
+	CHECK(!fb_facts_get(&facts, "nccl.topology_file"));
 	setenv("NCCL_CONF_FILE", "/etc/nccl.conf", 1);
+	setenv("NCCL_TOPO_FILE", "/etc/nccl.conf", 1);
 	setenv("FB_IMAGE", "registry/image:2", 1);
 	CHECK(!facts.failed);
 	for (size_t i = 0; i < sizeof(facts_of_machine) / sizeof(facts_of_machine[0]); i++) {
@@ -224,7 +227,14 @@ static void test_machine(const char *root)
 	CHECK_STR(fb_facts_get(&facts, "nccl.conf_files"), "NCCL_CONF_FILE, /etc/nccl.conf");
 	CHECK_STR(fb_facts_get(&facts, "nccl.conf.NCCL_ALGO"), "Ring");
 	CHECK_STR(fb_facts_get(&facts, "container.image"), "registry/image:2");
+	CHECK_STR(fb_facts_get(&facts, "nccl.topology_file"), "NCCL_TOPO_FILE: 53 bytes");
 	fb_facts_free(&facts);
+	setenv("NCCL_TOPO_FILE", "/no/such.xml", 1);
+	fb_environment_collect(&facts, root);
+	CHECK_STR(fb_facts_get(&facts, "nccl.topology_file"),
+		  "NCCL_TOPO_FILE: No such file or directory");
+	fb_facts_free(&facts);
+	unsetenv("NCCL_TOPO_FILE");
 	unsetenv("NCCL_CONF_FILE");
 	unsetenv("NCCL_DEBUG");
 	unsetenv("FB_IMAGE");

@@ -97,6 +97,9 @@ static const struct rule rules[] = {
 	 "NCCL keeps the ranks' affinity",
 	 "its threads leave the processors that the launcher gave the rank, and can meet those of "
 	 "other ranks on few"},
+	{"nccl.topology_file", CONTAINS, " bytes", 0, FB_LEVEL_BAD, "NCCL_TOPO_FILE can be read",
+	 "NCCL only warns, and takes what the virtual machine shows of PCIe: name a file that is "
+	 "there on each node, in the container too"},
 	{"variable.NCCL_ALGO", NEVER, "", 0, FB_LEVEL_DOUBT, "no algorithm is left forced",
 	 "what was right for one size or version is forced on all: unset it"},
 	{"variable.NCCL_PROTO", NEVER, "", 0, FB_LEVEL_DOUBT, "no protocol is left forced",
@@ -120,7 +123,7 @@ static const char *const alike[] = {
 	"infiniband.*.sm_lid", "infiniband.*.pkey", "infiniband.*.traffic_class",
 	"infiniband.*.function", "network.*.pfc", "network.*.ecn_*", "device.*", "daemon.*",
 	"library.*.build_id", "container.image", "gpu.*.vbios", "gpu.*.firmware",
-	"gpu.*.ecc", "cuda.*",
+	"gpu.*.ecc", "cuda.*", "nccl.topology_file",
 };
 
 static double last_number(const char *text)

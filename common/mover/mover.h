@@ -125,7 +125,7 @@ struct fb_mover_ops {
 	/* Collective: every rank's part becomes known to all. 0 or an error on all ranks. */
 	int (*add)(struct fb_mover *mover, const struct fb_segment *segment,
 		   struct fb_region **region);
-	/* Collective, before the segment goes. Moves that name the region are released. */
+	/* Collective, after its moves are released, before the segment goes: done PUTs land. */
 	void (*remove)(struct fb_region *region);
 
 	/*

@@ -46,6 +46,8 @@ struct fb_wire {
 	struct fb_region **region;    /* by number; NULL: gone. The same order on all ranks */
 	int regions;
 	bool owes; /* some peer's `owed` is not 0 */
+	int64_t *counts; /* [2 * nranks + FB_WIRE_STATES], of fb_wire_settle() */
+	int failed;      /* what that ended with; sticky */
 };
 
 /*
@@ -77,9 +79,10 @@ void fb_wire_describe(struct fb_move *move, struct fb_traits *traits);
 	.release = fb_move_free, .post = fb_wire_post, .test = fb_wire_test,                       \
 	.arrived = fb_wire_arrived, .describe = fb_wire_describe
 
-/* --- between wire.c, wire_send.c and wire_receive.c ------------------------------------------- */
+/* --- between the files of wires --------------------------------------------------------------- */
 
 enum fb_wire_kind { FB_WIRE_DATA = 1, FB_WIRE_ASK, FB_WIRE_STREAM };
+enum { FB_WIRE_STATES = 2 };
 enum fb_wire_lane { FB_WIRE_ONE_SIDED, FB_WIRE_TWO_SIDED, FB_WIRE_LANES };
 
 struct fb_wire_header {
@@ -169,6 +172,17 @@ static inline bool fb_wire_settled(const struct fb_wire *wire, const struct fb_w
 		return link->out->ops->settled(link->out);
 	return !wire->idle || wire->idle(wire->transport);
 }
+
+/* Everything once; local. 0 or an error (printed). */
+int fb_wire_progress(struct fb_wire *wire);
+
+/*
+ * Collective: waits until all messages that were sent on the first `lanes` of all links have been
+ * taken, while all links go on. Returns the same on all ranks: 0, or the error that any rank had
+ * now or in an earlier call. Only FB_ETIMEOUT may be one rank's alone; the watchdog then ends the
+ * job.
+ */
+int fb_wire_settle(struct fb_wire *wire, int lanes);
 
 /* Gives the links as much as they take; local. */
 void fb_wire_send(struct fb_wire *wire, struct fb_wire_peer *peer);

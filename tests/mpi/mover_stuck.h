@@ -10,7 +10,7 @@
 #include "common/base/error.h"
 #include "common/mover/wire.h"
 #include "common/transport/tcp.h"
-#include "tests/mpi/mover_refused.h"
+#include "tests/mpi/mover_left_out.h"
 #include "tests/unit/check.h"
 
 /* STUCK_BYTES fit into the slots, not into the sockets' buffers of a rank that does not read. */
@@ -35,19 +35,6 @@ static inline bool stuck_notice(struct fb_mover *mover, int from, double s)
 	return count == 1;
 }
 
-/* Tests the move until it is done, and frees it. */
-static inline void end_stuck(struct fb_mover *mover, struct fb_move *move, double patience_s)
-{
-	double until = MPI_Wtime() + patience_s;
-	bool done = false;
-
-	while (!done && MPI_Wtime() < until)
-		if (!CHECK_INT(mover->ops->test(move, &done), FB_OK))
-			break;
-	if (CHECK(done))
-		mover->ops->release(move);
-}
-
 /* Rank 0: rank 2 does not read; rank 1 gets its bytes, and a PUT to it is done. */
 static inline void own_stuck(const struct opened *o, double patience_s)
 {
@@ -69,7 +56,7 @@ static inline void own_stuck(const struct opened *o, double patience_s)
 	CHECK(stuck_notice(mover, 1, patience_s));
 	if (CHECK_INT(fb_move_prepare(mover, &put, 1, NULL, &move), FB_OK) &&
 	    CHECK_INT(mover->ops->post(move), FB_OK))
-		end_stuck(mover, move, patience_s);
+		end_move(move, patience_s);
 	CHECK(!fb_tcp_idle(transport));
 	MPI_Send(NULL, 0, MPI_BYTE, 2, 0, comm);
 	CHECK(stuck_notice(mover, 2, patience_s));
@@ -95,40 +82,37 @@ static inline void get_stuck(const struct opened *o, double patience_s)
 	MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
 	if (rank == 1)
 		CHECK_INT(ops->post(move), FB_OK);
-	end_stuck(o->mover, move, patience_s);
+	end_move(move, patience_s);
 }
 
 static inline void test_stuck(const struct fb_session *with, double patience_s)
 {
 	struct fb_settings settings = *with->settings;
 	struct fb_session session = *with;
+	const struct fb_group *world = with->world;
 	struct opened o = {.mover = NULL};
 	const int peers[] = {0, 1, 2};
-	struct fb_group three; /* the first ranks; others have no part in this */
 	char why[FB_REASON_CHARS];
 
-	if (with->world->nranks < 3 ||
-	    !CHECK_INT(fb_group_split(with->world, with->world->rank < 3 ? 0 : 1, &three), FB_OK))
+	if (world->nranks < 3)
 		return;
 	settings.slots = STUCK_SLOTS;
 	settings.tcp.send_buffer = settings.tcp.receive_buffer = STUCK_BUFFER;
 	session.settings = &settings;
-	if (with->world->rank < 3 &&
-	    CHECK_INT(fb_mover_open(&o.mover, &fb_mover_tcp, &session, &three, why), FB_OK)) {
-		CHECK_INT(fb_mover_segment(&o.segment, &fb_mover_tcp, &session, NULL, &three,
-					   STUCK_BYTES + STUCK_PUT), FB_OK);
-		CHECK_INT(fb_mover_add(o.mover, &o.segment, &o.region), FB_OK);
-		CHECK_INT(o.mover->ops->connect(o.mover, peers, 3), FB_OK);
-		if (three.rank == 0)
-			own_stuck(&o, patience_s);
-		else
-			get_stuck(&o, patience_s);
-		MPI_Barrier(three.comm);
-		fb_mover_remove(o.region);
-		CHECK_INT(fb_mover_close(o.mover), 0);
-		fb_segment_close(&o.segment);
-	}
-	fb_group_close(&three);
+	if (!CHECK_INT(fb_mover_open(&o.mover, &fb_mover_tcp, &session, world, why), FB_OK))
+		return;
+	CHECK_INT(fb_mover_segment(&o.segment, &fb_mover_tcp, &session, NULL, world,
+				   STUCK_BYTES + STUCK_PUT), FB_OK);
+	CHECK_INT(fb_mover_add(o.mover, &o.segment, &o.region), FB_OK);
+	CHECK_INT(o.mover->ops->connect(o.mover, peers, world->rank < 3 ? 3 : 0), FB_OK);
+	if (world->rank == 0)
+		own_stuck(&o, patience_s);
+	else if (world->rank < 3)
+		get_stuck(&o, patience_s);
+	MPI_Barrier(world->comm);
+	fb_mover_remove(o.region);
+	CHECK_INT(fb_mover_close(o.mover), 0);
+	fb_segment_close(&o.segment);
 }
 
 #endif

@@ -8,8 +8,7 @@
  *
  * Names of movers as arguments: only these, and they must be there; wrong-target: PUTs to places
  * and with keys that are not the target's; wrong-target-ucx: the same by UCX's queue pairs.
- * FB_MOVER_SEED: another seed.
- * FB_TEST_EVERY: one list of so many; 3, 7 and 9 take all kinds in turn.
+ * FB_MOVER_SEED: another seed. FB_TEST_EVERY: one list of so many; 3, 7 and 9 take all in turn.
  * FB_TEST_DEVICE: the rails of mover rdma, as --rdma-device; transfers of 256 bytes use them all.
  * FB_MOVER_NCCL: another file than libnccl.so.2. FB_MOVER_MEMORY: of movers between GPUs, vmm,
  * device or pinned.
@@ -24,6 +23,7 @@
 #include "common/option/option.h"
 #include "common/transport/tcp.h"
 #include "tests/mpi/mover_flow.h"
+#include "tests/mpi/mover_left_out.h"
 #include "tests/mpi/mover_mutants.h"
 #include "tests/mpi/mover_refused.h"
 #include "tests/mpi/mover_stuck.h"
@@ -299,6 +299,7 @@ static void test_mover(struct bench *b, const struct fb_mover_ops *ops, bool wan
 	if (b->failed)
 		return;
 	close_all(&o);
+	test_left_out(&b->session, ops, b->patience_s);
 	if (b->world.rank == 0)
 		printf("  mover %s: %d failures\n", ops->name, check_failures - before);
 }

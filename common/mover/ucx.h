@@ -61,6 +61,7 @@ int fb_ucx_complete(const struct fb_ucx_mover *m, fb_ucx_pending *pending, const
 /* fb_mover_ops, in ucx_move.c */
 int fb_ucx_move_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 			struct fb_move **move);
+void fb_ucx_move_release(struct fb_move *move);
 int fb_ucx_move_post(struct fb_move *move);
 int fb_ucx_move_test(struct fb_move *move, bool *done);
 int fb_ucx_move_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);

@@ -20,7 +20,6 @@ int fb_ucx_complete(const struct fb_ucx_mover *m, fb_ucx_pending *pending, const
 	return status ? fb_ucx_error(&m->ucx, status, call, peer) : 1;
 }
 
-
 /* The key to the peer's part of a region. */
 static int key_of(const struct fb_ucx_mover *m, struct fb_ucx_memory *r, int peer, void **rkey)
 {
@@ -191,6 +190,9 @@ int fb_ucx_move_post(struct fb_move *move)
 
 	for (uint32_t i = 0; i < move->transfers && !err; i++)
 		err = post_transfer(m, &move->transfer[i], &mine->part[i]);
+	/* Its notices would promise pieces that were never posted. */
+	if (err)
+		return err;
 	mine->queued = true;
 	mine->next = NULL;
 	if (m->head)
@@ -198,7 +200,19 @@ int fb_ucx_move_post(struct fb_move *move)
 	else
 		m->head = mine;
 	m->tail = mine;
-	return err ? err : progress(m);
+	return progress(m);
+}
+
+/* After an error UCX or later moves may still refer to the move. It then stays: the job ends. */
+void fb_ucx_move_release(struct fb_move *move)
+{
+	const struct fb_ucx_move *mine = (const struct fb_ucx_move *)move;
+	bool used = mine->queued;
+
+	for (uint32_t i = 0; i < move->transfers; i++)
+		used |= mine->part[i].open != 0;
+	if (!used)
+		fb_move_free(move);
 }
 
 int fb_ucx_move_test(struct fb_move *move, bool *done)

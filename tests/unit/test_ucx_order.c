@@ -2,7 +2,8 @@
 /*
  * Mover ucx_gpu over functions of UCX whose flush returns while puts are under way, as cuda_ipc's
  * does: the flush and the notice have to wait until each put is complete. Mover ucx gives the flush
- * to UCX right behind the puts.
+ * to UCX right behind the puts. A move whose last put cannot be posted stays in memory until the
+ * earlier ones are complete, and gives no notice.
  */
 #include <stdlib.h>
 
@@ -19,12 +20,15 @@ struct put {
 
 static struct put put[PIECES];
 static int posted, ended, freed, flushes, notices, open_at_flush, may_end;
+static int refused = -1; /* the put that cannot be posted */
 static fb_ucx_status end_status;
 
 static fb_ucx_pending put_later(void *ep, const void *from, size_t bytes, uint64_t to, void *rkey,
 				const struct fb_ucx_op *op)
 {
 	(void)ep, (void)from, (void)bytes, (void)to, (void)rkey;
+	if (posted == refused)
+		return (fb_ucx_pending)(intptr_t)FB_UCX_LAST_ERROR;
 	/* Some puts are complete at once, and have no request. */
 	if (posted == 1) {
 		posted++;
@@ -91,37 +95,17 @@ static struct fb_move *prepared(struct fb_ucx_mover *m, struct fb_ucx_memory *me
 	return move;
 }
 
-static void run(const struct fb_mover_ops *ops, fb_ucx_status status)
+/* All puts are posted; those that are not complete at once end one by one, the last with status. */
+static void check_order(struct fb_ucx_mover *m, struct fb_move *move, fb_ucx_status status)
 {
-	static char bytes[BYTES], key;
-	static int part_of[] = {0, -1};
-	const struct fb_group group = {.rank = 0, .nranks = 2};
-	const struct fb_segment segment = {.base = bytes, .part_bytes = BYTES,
-					   .nparts = 1, .part_of = part_of};
-	void *ep[] = {NULL, &key}, *rkey[] = {NULL, &key};
-	uint64_t base[] = {0, 0}, arrived[2][FB_NOTICES + 1] = {{0}};
-	struct fb_ucx_mover m = {
-		.mover = {.ops = ops, .group = &group}, .ep = ep, .arrived = arrived,
-		.ucx = {.put_nbx = put_later, .ep_flush_nbx = flush_at_once,
-			.am_send_nbx = send_notice, .worker_progress = end_some,
-			.request_free = count_freed, .status_string = no_words},
-	};
-	struct fb_ucx_memory memory = {.region = {&m.mover, &segment}, .base = base, .rkey = rkey};
-	struct fb_move *move;
 	bool done = true;
 
-	posted = ended = freed = flushes = notices = may_end = 0;
-	end_status = FB_UCX_OK;
-	move = prepared(&m, &memory);
-	if (!CHECK(move != NULL))
-		return;
 	CHECK_INT(fb_ucx_move_post(move), FB_OK);
 	CHECK_INT(posted, PIECES);
-	if (!ops->device) {
+	if (!m->mover.ops->device) {
 		CHECK_INT(flushes, 1);
 		CHECK_INT(notices, 1);
 		CHECK_INT(freed, PIECES - 1);
-		fb_move_free(move);
 		return;
 	}
 	for (int left = PIECES - 1; left; left--) {
@@ -141,14 +125,69 @@ static void run(const struct fb_mover_ops *ops, fb_ucx_status status)
 	CHECK_INT(notices, !status);
 	CHECK(done == !status);
 	CHECK(status || !open_at_flush);
+}
+
+static uint64_t open_in(const struct fb_move *move)
+{
+	return ((const struct fb_ucx_move *)move)->part[0].open;
+}
+
+/* The last put is refused; the move is released while the first one is under way. */
+static void check_refused(struct fb_ucx_mover *m, struct fb_move *move, fb_ucx_status status)
+{
+	refused = PIECES - 1;
+	CHECK_INT(fb_ucx_move_post(move), FB_ESYS);
+	refused = -1;
+	CHECK_INT(posted, PIECES - 1);
+	CHECK(!m->head);
+	CHECK_INT(open_in(move), 1);
+	/* It must outlive that: the address sanitizer would see the callback's write. */
+	fb_ucx_move_release(move);
+	may_end = 1;
+	end_status = status;
+	m->ucx.worker_progress(m->worker);
+	CHECK_INT(freed, 1);
+	CHECK_INT(open_in(move), 0);
+	CHECK_INT(flushes, 0);
+	CHECK_INT(notices, 0);
+}
+
+typedef void check_fn(struct fb_ucx_mover *m, struct fb_move *move, fb_ucx_status status);
+
+static void run(const struct fb_mover_ops *ops, check_fn *check, fb_ucx_status status)
+{
+	static char bytes[BYTES], key;
+	static int part_of[] = {0, -1};
+	const struct fb_group group = {.rank = 0, .nranks = 2};
+	const struct fb_segment segment = {.base = bytes, .part_bytes = BYTES,
+					   .nparts = 1, .part_of = part_of};
+	void *ep[] = {NULL, &key}, *rkey[] = {NULL, &key};
+	uint64_t base[] = {0, 0}, arrived[2][FB_NOTICES + 1] = {{0}};
+	struct fb_ucx_mover m = {
+		.mover = {.ops = ops, .group = &group}, .ep = ep, .arrived = arrived,
+		.ucx = {.put_nbx = put_later, .ep_flush_nbx = flush_at_once,
+			.am_send_nbx = send_notice, .worker_progress = end_some,
+			.request_free = count_freed, .status_string = no_words},
+	};
+	struct fb_ucx_memory memory = {.region = {&m.mover, &segment}, .base = base, .rkey = rkey};
+	struct fb_move *move;
+
+	posted = ended = freed = flushes = notices = may_end = 0;
+	end_status = FB_UCX_OK;
+	move = prepared(&m, &memory);
+	if (!CHECK(move != NULL))
+		return;
+	check(&m, move, status);
 	fb_move_free(move);
 }
 
 int main(void)
 {
-	run(&fb_mover_ucx_gpu, FB_UCX_OK);
-	run(&fb_mover_ucx_gpu, FB_UCX_LAST_ERROR);
-	run(&fb_mover_ucx, FB_UCX_OK);
+	run(&fb_mover_ucx_gpu, check_order, FB_UCX_OK);
+	run(&fb_mover_ucx_gpu, check_order, FB_UCX_LAST_ERROR);
+	run(&fb_mover_ucx_gpu, check_refused, FB_UCX_OK);
+	run(&fb_mover_ucx_gpu, check_refused, FB_UCX_LAST_ERROR);
+	run(&fb_mover_ucx, check_order, FB_UCX_OK);
 	CHECK(open_at_flush == PIECES - 1);
 	return check_done("ucx_order");
 }

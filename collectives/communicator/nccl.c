@@ -284,8 +284,8 @@ int fb_life_nccl_begin(struct fb_life_context *c)
 	c->own = own;
 	if (own) {
 		own->comm = calloc(n, sizeof(*own->comm));
-		own->handle = calloc(n, sizeof(*own->handle));
-		own->block = calloc(n, sizeof(*own->block));
+		own->handle = calloc(n * FB_LIFE_BLOCKS, sizeof(*own->handle));
+		own->block = calloc(n * FB_LIFE_BLOCKS, sizeof(*own->block));
 	}
 	if (!own || !own->comm || !own->handle || !own->block)
 		err = fb_error(FB_ENOMEM, "out of memory for %d communicators", c->count);

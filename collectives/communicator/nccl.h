@@ -6,10 +6,11 @@
 #include "collectives/communicator/life.h"
 #include "common/library/nccl/comm.h"
 
+enum { FB_LIFE_BLOCKS = 8 }; /* of each communicator in `fragment`; even */
 struct fb_life_nccl {
 	fb_nccl_comm *comm;           /* [count * parts]; NULL: none, or not this rank's */
 	fb_nccl_comm parent;          /* of those that are made from one; NULL: none */
-	void **handle, **block;       /* [count * parts]: registrations, and memory of `fragment` */
+	void **handle, **block;       /* [count * parts * FB_LIFE_BLOCKS]: registrations, memory */
 	struct fb_gpu_stream *stream; /* of the calls; NULL: closed */
 	unsigned long long random;
 };

@@ -11,40 +11,36 @@
 
 enum { LEAST_BLOCK = 64 << 10, MOST_BLOCK = 8 << 20 };
 
-static int register_one(struct fb_life_context *c, int i, void *from, size_t bytes)
+static int register_one(struct fb_life_context *c, fb_nccl_comm comm, void **handle, void *from,
+			size_t bytes)
 {
-	struct fb_life_nccl *own = c->own;
-	bool window = !strcmp(c->key->registration, "window");
-
-	if (window)
-		return fb_nccl_error(c->nccl, own->comm[i],
-				     c->nccl->CommWindowRegister(own->comm[i], from, bytes,
-								 &own->handle[i],
+	if (!strcmp(c->key->registration, "window"))
+		return fb_nccl_error(c->nccl, comm,
+				     c->nccl->CommWindowRegister(comm, from, bytes, handle,
 								 FB_NCCL_WINDOW_SYMMETRIC),
 				     "CommWindowRegister");
-	return fb_nccl_error(c->nccl, own->comm[i],
-			     c->nccl->CommRegister(own->comm[i], from, bytes, &own->handle[i]),
+	return fb_nccl_error(c->nccl, comm, c->nccl->CommRegister(comm, from, bytes, handle),
 			     "CommRegister");
 }
 
-static int deregister_one(struct fb_life_context *c, int i)
+static int deregister_one(struct fb_life_context *c, fb_nccl_comm comm, void **at)
 {
-	struct fb_life_nccl *own = c->own;
 	bool window = !strcmp(c->key->registration, "window");
-	void *handle = own->handle[i];
+	void *handle = *at;
 
-	own->handle[i] = NULL;
+	*at = NULL;
 	if (!handle)
 		return FB_OK;
-	return fb_nccl_error(c->nccl, own->comm[i],
-			     window ? c->nccl->CommWindowDeregister(own->comm[i], handle)
-				    : c->nccl->CommDeregister(own->comm[i], handle),
+	return fb_nccl_error(c->nccl, comm,
+			     window ? c->nccl->CommWindowDeregister(comm, handle)
+				    : c->nccl->CommDeregister(comm, handle),
 			     "CommDeregister");
 }
 
 /* The whole part of the segment with each communicator, as an application does with a pool. */
 static int register_all(struct fb_life_context *c)
 {
+	struct fb_life_nccl *own = c->own;
 	size_t skipped = c->shifted ? FB_NCCL_WINDOW_ALIGNMENT : 0;
 	bool registers = strcmp(c->key->registration, "none") && !c->unregistered;
 	int err = FB_OK;
@@ -53,8 +49,9 @@ static int register_all(struct fb_life_context *c)
 		for (int p = 0; p < c->parts && !err; p++) {
 			const struct fb_life_part *part = &c->part[p];
 			char *from = fb_segment_part(&part->segment, part->group.rank);
+			int i = fb_life_index(c, k, p);
 
-			err = register_one(c, fb_life_index(c, k, p), from + skipped,
+			err = register_one(c, own->comm[i], &own->handle[i], from + skipped,
 					   part->segment.part_bytes - skipped);
 		}
 	return err;
@@ -62,10 +59,11 @@ static int register_all(struct fb_life_context *c)
 
 static int deregister_all(struct fb_life_context *c)
 {
+	struct fb_life_nccl *own = c->own;
 	int err = FB_OK;
 
 	for (int i = 0; i < c->count * c->parts && !err; i++)
-		err = deregister_one(c, i);
+		err = deregister_one(c, own->comm[i], &own->handle[i]);
 	return err;
 }
 
@@ -191,7 +189,7 @@ static int fill_blocks(struct fb_life_context *c)
 	struct fb_life_nccl *own = c->own;
 	int err = FB_OK;
 
-	for (int i = 0; i < c->count * c->parts && !err; i++) {
+	for (int i = 0; i < c->count * c->parts * FB_LIFE_BLOCKS && !err; i++) {
 		size_t bytes = LEAST_BLOCK + next_random(own) % (MOST_BLOCK - LEAST_BLOCK);
 
 		if (own->block[i])
@@ -199,7 +197,8 @@ static int fill_blocks(struct fb_life_context *c)
 		err = fb_nccl_error(c->nccl, NULL, c->nccl->MemAlloc(&own->block[i], bytes),
 				    "MemAlloc");
 		if (!err)
-			err = register_one(c, i, own->block[i], bytes);
+			err = register_one(c, own->comm[i / FB_LIFE_BLOCKS], &own->handle[i],
+					   own->block[i], bytes);
 	}
 	return err;
 }
@@ -208,7 +207,7 @@ static int free_block(struct fb_life_context *c, int i)
 {
 	struct fb_life_nccl *own = c->own;
 	void *block = own->block[i];
-	int err = deregister_one(c, i);
+	int err = deregister_one(c, own->comm[i / FB_LIFE_BLOCKS], &own->handle[i]);
 
 	own->block[i] = NULL;
 	if (err || !block)
@@ -216,23 +215,23 @@ static int free_block(struct fb_life_context *c, int i)
 	return fb_nccl_error(c->nccl, NULL, c->nccl->MemFree(block), "MemFree");
 }
 
-/* About half of them; the others live on. */
-static int free_some(struct fb_life_context *c)
+/* One of each two: all repetitions register equally many, and blocks live for random times. */
+static int free_half(struct fb_life_context *c)
 {
 	struct fb_life_nccl *own = c->own;
 	int err = FB_OK;
 
-	for (int i = 0; i < c->count * c->parts && !err; i++)
-		if (next_random(own) & 1)
-			err = free_block(c, i);
+	for (int i = 0; i < c->count * c->parts * FB_LIFE_BLOCKS && !err; i += 2)
+		err = free_block(c, i + (int)(next_random(own) & 1));
 	return err;
 }
 
 static void end_fragment(struct fb_life_context *c)
 {
 	const struct fb_life_nccl *own = c->own;
+	int n = c->count * c->parts * FB_LIFE_BLOCKS;
 
-	for (int i = 0; own && own->block && own->comm && i < c->count * c->parts; i++)
+	for (int i = 0; own && own->block && own->comm && own->handle && i < n; i++)
 		(void)free_block(c, i);
 	fb_life_nccl_end(c);
 }
@@ -279,7 +278,7 @@ const struct fb_life fb_lives_nccl[] = {
 	 NEEDS(BOTH(CommSuspend, CommResume), "CommSuspend", "2.29.7")},
 	{.engine = "nccl", .operation = "fragment", .keeps = true, .begin = begin_kept,
 	 .end = end_fragment, .create = fill_blocks, .call = fb_life_nccl_call,
-	 .destroy = free_some,
+	 .destroy = free_half,
 	 .help = "made once, blocks of random sizes registered and freed",
 	 NEEDS(BOTH(MemAlloc, CommRegister), "MemAlloc", "2.19")},
 	{.operation = NULL},

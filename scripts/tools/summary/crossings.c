@@ -4,6 +4,7 @@
 #include "scripts/tools/summary/summary.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LABELS = 64 };
@@ -102,7 +103,7 @@ static struct point point_at(uint64_t bytes, const struct fb_ratio *ratio)
 	return (struct point){bytes, ratio->value, high < 1 ? -1 : low > 1 ? 1 : 0, bare};
 }
 
-/* Where the ratio is 1 between two sizes, on logarithmic axes; 0: it is not. */
+/* Where the ratio is 1 between two sizes, about, on logarithmic axes; 0: it is not. */
 static uint64_t equal_at(const struct point *from, const struct point *to)
 {
 	double a = log(from->ratio), b = log(to->ratio), x, y;
@@ -111,30 +112,27 @@ static uint64_t equal_at(const struct point *from, const struct point *to)
 		return 0;
 	x = log((double)from->bytes);
 	y = log((double)to->bytes);
-	return (uint64_t)llround(exp(x + (y - x) * a / (a - b)));
+	x = exp(x + (y - x) * a / (a - b));
+	y = x >= 8 << 20 ? 1 << 20 : x >= 8 << 10 ? 1 << 10 : 1;
+	return (uint64_t)(round(x / y) * y);
 }
 
-static void print_crossing(const struct fb_report *report, const struct ways *ways, size_t a,
-			   size_t b, const struct point *sure, const struct point *now,
-			   uint64_t equal)
+static void print_crossing(FILE *out, const struct ways *ways, size_t a, size_t b,
+			   const struct point *sure, const struct point *now, uint64_t equal)
 {
-	char low[FB_SIZE_CHARS], high[FB_SIZE_CHARS], middle[FB_SIZE_CHARS] = "";
+	char low[FB_SIZE_CHARS], high[FB_SIZE_CHARS], middle[FB_SIZE_CHARS];
 	size_t first = sure->sign < 0 ? a : b, then = sure->sign < 0 ? b : a;
 
-	if (equal)
-		(void)fb_size_text(equal, middle);
-	fprintf(report->out, "  %s up to %s, %s from %s on%s%s%s\n", ways->label[first],
+	fprintf(out, "  %s up to %s, %s from %s on%s%s%s\n", ways->label[first],
 		fb_size_text(sure->bytes, low), ways->label[then], fb_size_text(now->bytes, high),
-		equal ? "; equal at " : "", middle,
+		equal ? "; equal at about " : "", equal ? fb_size_text(equal, middle) : "",
 		sure->bare || now->bare ? " (by medians without intervals)" : "");
 }
 
-/* Returns how many crossings there are. */
-static size_t cross(const struct fb_report *report, const struct ways *ways, size_t a, size_t b)
+static void cross(FILE *out, const struct ways *ways, size_t a, size_t b)
 {
 	struct point sure = {0}, before = {0};
 	uint64_t equal = 0;
-	size_t found = 0;
 
 	for (size_t i = 0, n; i < ways->section->count; i += n) {
 		const struct fb_cell *cell = &ways->section->cell[i], *x, *y;
@@ -153,14 +151,11 @@ static size_t cross(const struct fb_report *report, const struct ways *ways, siz
 		before = now;
 		if (!now.sign)
 			continue;
-		if (sure.sign && sure.sign != now.sign) {
-			print_crossing(report, ways, a, b, &sure, &now, equal);
-			found++;
-		}
+		if (sure.sign && sure.sign != now.sign)
+			print_crossing(out, ways, a, b, &sure, &now, equal);
 		sure = now;
 		equal = 0;
 	}
-	return found;
 }
 
 /* --- what the library's own choice loses --------------------------------------------------- */
@@ -190,18 +185,21 @@ static const struct fb_cell *best_forced(const struct fb_cell *at, size_t n,
 	return best;
 }
 
-static void lose(struct loss *loss, const struct fb_ratio *ratio, const struct fb_cell *cell)
+/* `error`: what is too small is as bad as what is too large. */
+static void lose(struct loss *loss, const struct fb_ratio *ratio, const struct fb_cell *cell,
+		 bool error)
 {
-	loss->log_sum += log(ratio->value);
-	if (!loss->n++ || fabs(log(ratio->value)) > fabs(log(loss->worst.value))) {
+	double bad = log(ratio->value), worst = log(loss->worst.value);
+
+	loss->log_sum += bad;
+	if (!loss->n++ || (error ? fabs(bad) > fabs(worst) : bad > worst)) {
 		loss->worst = *ratio;
 		loss->at = cell->bytes;
 		fb_cell_label(cell, loss->label);
 	}
 }
 
-static void print_loss(const struct fb_report *report, const struct loss *loss, const char *says,
-		       const char *of)
+static void print_loss(FILE *out, const struct loss *loss, const char *says, const char *of)
 {
 	char size[FB_SIZE_CHARS], interval[64] = "";
 
@@ -209,12 +207,12 @@ static void print_loss(const struct fb_report *report, const struct loss *loss, 
 		snprintf(interval, sizeof(interval), " (%.3g to %.3g)", loss->worst.low,
 			 loss->worst.high);
 	if (loss->n)
-		fprintf(report->out, "  %s %.3g %s, geometric mean of %zu; at %s %.3g%s, %s\n",
+		fprintf(out, "  %s %.3g %s, geometric mean of %zu; at %s %.3g%s, %s\n",
 			says, exp(loss->log_sum / (double)loss->n), of, loss->n,
 			fb_size_text(loss->at, size), loss->worst.value, interval, loss->label);
 }
 
-static void print_regret(const struct fb_report *report, const struct fb_section *section)
+static void print_regret(FILE *out, const struct fb_section *section)
 {
 	struct loss loss = {0};
 
@@ -229,15 +227,14 @@ static void print_regret(const struct fb_report *report, const struct fb_section
 			forced = best_forced(&section->cell[i], n, choice);
 			ratio = fb_cell_ratio(choice, forced);
 			if (isfinite(ratio.value))
-				lose(&loss, &ratio, forced);
+				lose(&loss, &ratio, forced, false);
 		}
 	}
-	print_loss(report, &loss, "NCCL's choice takes", "times the best forced");
+	print_loss(out, &loss, "NCCL's choice takes", "times the best forced");
 }
 
-static void print_model(const struct fb_report *report, const struct fb_section *section)
+static void print_model(FILE *out, const struct fb_section *section, int column)
 {
-	int column = fb_results_column(report->results, "model_us");
 	struct loss loss = {0};
 
 	for (size_t i = 0; column >= 0 && i < section->count; i++) {
@@ -247,9 +244,9 @@ static void print_model(const struct fb_report *report, const struct fb_section 
 					 model / cell->low_us};
 
 		if (fb_cell_has_time(cell) && model > 0)
-			lose(&loss, &ratio, cell);
+			lose(&loss, &ratio, cell, true);
 	}
-	print_loss(report, &loss, "NCCL's model says", "of the time");
+	print_loss(out, &loss, "NCCL's model says", "of the time");
 }
 
 /*
@@ -269,20 +266,24 @@ void fb_summary_crossings(const struct fb_report *report)
 {
 	for (size_t s = 0; s < report->cells->nsections; s++) {
 		const struct fb_section *section = &report->cells->section[s];
-		char title[FB_TITLE_CHARS];
+		char title[FB_TITLE_CHARS], *text = NULL;
+		size_t length = 0;
+		FILE *out = open_memstream(&text, &length);
 		struct ways ways;
-		size_t found = 0;
 
+		if (!out)
+			return;
 		collect(&ways, section);
-		fprintf(report->out, "%s%s\n", s ? "\n" : "",
-			fb_section_title(section, title, sizeof(title)));
 		for (size_t a = 0; a < ways.count; a++)
 			for (size_t b = a + 1; b < ways.count; b++)
 				if (are_rivals(&ways, a, b))
-					found += cross(report, &ways, a, b);
-		if (!found)
-			fprintf(report->out, "  no crossing\n");
-		print_regret(report, section);
-		print_model(report, section);
+					cross(out, &ways, a, b);
+		print_regret(out, section);
+		print_model(out, section, fb_results_column(report->results, "model_us"));
+		fclose(out);
+		if (length)
+			fprintf(report->out, "%s\n%s\n",
+				fb_section_title(section, title, sizeof(title)), text);
+		free(text);
 	}
 }

@@ -153,7 +153,7 @@ void fb_summary_effects(const struct fb_report *report, FILE *forest)
 			add(&effects, report->cells, &report->cells->cell[i]);
 	if (effects.count)
 		qsort(effects.item, effects.count, sizeof(*effects.item), by_key);
-	fprintf(report->out, "\neffects: time by that of the same cell with the base\n");
+	fprintf(report->out, "effects: time by that of the same cell with the base\n");
 	if (!effects.count)
 		fprintf(report->out, "  none: no cells that differ in one key alone\n");
 	for (size_t i = 0; i < effects.count; i++) {

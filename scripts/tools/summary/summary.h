@@ -6,9 +6,9 @@
 #include "scripts/tools/lib/report.h"
 
 /*
- * Prints for each section the size where one way passes another, between the last size at which the
- * one was surely faster and the first at which the other was; and what NCCL's own choice loses
- * against the best that was forced, and how far its model is off (column model_us).
+ * Prints for each section that has any of it: the size where one way passes another, between the
+ * last size at which the one was surely faster and the first at which the other was; and what
+ * NCCL's own choice loses against the best that was forced, and how far its model is off.
  */
 void fb_summary_crossings(const struct fb_report *report);
 

@@ -2,7 +2,9 @@
 /*
  * A group whose last rank has no links, and a region that is removed when a PUT without a notice is
  * done at its source, while the target has not called its mover since. The bytes have to be there
- * behind the removal, and all ranks have to come through removal and close.
+ * behind the removal, and all ranks have to come through removal and close. By sockets once more
+ * with a PUT that does not fit into the region: only its target sees that, in the removal, and all
+ * ranks still have to come through.
  */
 #ifndef FB_TESTS_MPI_MOVER_LEFT_OUT_H
 #define FB_TESTS_MPI_MOVER_LEFT_OUT_H
@@ -30,7 +32,7 @@ static inline void end_move(struct fb_move *move, double patience_s)
 
 /* One move of LEFT_OUT_BYTES with the peer, from the part's first bytes or to those behind them. */
 static inline void move_left_out(const struct opened *o, enum fb_move_verb verb, int peer,
-				 double patience_s)
+				 bool spoilt, double patience_s)
 {
 	struct fb_piece piece = {verb == FB_MOVE_RECV ? LEFT_OUT_BYTES : 0, LEFT_OUT_BYTES,
 				 LEFT_OUT_BYTES};
@@ -38,8 +40,11 @@ static inline void move_left_out(const struct opened *o, enum fb_move_verb verb,
 				      .remote = o->region, .piece = &piece, .pieces = 1};
 	struct fb_move *move = NULL;
 
-	if (CHECK_INT(fb_move_prepare(o->mover, &t, 1, NULL, &move), FB_OK) &&
-	    CHECK_INT(o->mover->ops->post(move), FB_OK))
+	if (!CHECK_INT(fb_move_prepare(o->mover, &t, 1, NULL, &move), FB_OK))
+		return;
+	if (spoilt)
+		piece.remote = LEFT_OUT_PART - 1;
+	if (CHECK_INT(o->mover->ops->post(move), FB_OK))
 		end_move(move, patience_s);
 }
 
@@ -59,7 +64,7 @@ static inline void await_left_out(const struct opened *o)
 }
 
 /* Rank 0 to rank 1, or to itself where rank 1 is the last one. */
-static inline void run_left_out(struct opened *o, double patience_s)
+static inline void run_left_out(struct opened *o, bool spoilt, double patience_s)
 {
 	const struct fb_group *g = o->mover->group;
 	unsigned char *part = (unsigned char *)fb_segment_part(&o->segment, g->rank);
@@ -76,16 +81,16 @@ static inline void run_left_out(struct opened *o, double patience_s)
 		part[i] = byte_of(1, i);
 	MPI_Barrier(g->comm);
 	if (g->rank == 0 && (puts || target))
-		move_left_out(o, puts ? FB_MOVE_PUT : FB_MOVE_SEND, target, patience_s);
+		move_left_out(o, puts ? FB_MOVE_PUT : FB_MOVE_SEND, target, spoilt, patience_s);
 	if (g->rank == 1 && target && !puts)
-		move_left_out(o, FB_MOVE_RECV, 0, patience_s);
+		move_left_out(o, FB_MOVE_RECV, 0, spoilt, patience_s);
 	if (g->rank == 0 && target)
 		MPI_Send(NULL, 0, MPI_BYTE, 1, 0, g->comm);
 	if (g->rank == 1 && target)
 		await_left_out(o);
 	fb_mover_remove(o->region);
 	for (uint64_t i = 0; i < LEFT_OUT_BYTES && g->rank == target && (puts || target); i++)
-		wrong += part[LEFT_OUT_BYTES + i] != byte_of(1, i);
+		wrong += part[LEFT_OUT_BYTES + i] != (spoilt ? CANARY : byte_of(1, i));
 	CHECK_INT(wrong, 0);
 	CHECK_INT(fb_mover_close(o->mover), 0);
 }
@@ -95,15 +100,19 @@ static inline void test_left_out(const struct fb_session *session, const struct 
 				 double patience_s)
 {
 	const struct fb_group *world = session->world;
+	int times = ops == &fb_mover_tcp && world->nranks > 2 ? 2 : 1;
 	struct opened o = {.mover = NULL};
 	char why[FB_REASON_CHARS];
 
-	if (ops->device || world->nranks < 2 || fb_mover_open(&o.mover, ops, session, world, why))
-		return;
-	CHECK_INT(fb_mover_segment(&o.segment, ops, session, NULL, world, LEFT_OUT_PART), FB_OK);
-	CHECK_INT(fb_mover_add(o.mover, &o.segment, &o.region), FB_OK);
-	run_left_out(&o, patience_s);
-	fb_segment_close(&o.segment);
+	for (int i = 0; i < times && !ops->device && world->nranks > 1; i++) {
+		if (fb_mover_open(&o.mover, ops, session, world, why))
+			return;
+		CHECK_INT(fb_mover_segment(&o.segment, ops, session, NULL, world, LEFT_OUT_PART),
+			  FB_OK);
+		CHECK_INT(fb_mover_add(o.mover, &o.segment, &o.region), FB_OK);
+		run_left_out(&o, i > 0, patience_s);
+		fb_segment_close(&o.segment);
+	}
 }
 
 #endif

@@ -53,10 +53,8 @@ int fb_wire_add(struct fb_mover *mover, const struct fb_segment *segment,
 {
 	struct fb_wire *wire = (struct fb_wire *)mover;
 	struct fb_region **list;
-	int i = 0, err;
+	int i = fb_wire_number(wire, NULL), err;
 
-	while (i < wire->regions && wire->region[i])
-		i++;
 	list = realloc(wire->region, (size_t)(wire->regions + 1) * sizeof(struct fb_region *));
 	if (list)
 		wire->region = list;
@@ -74,15 +72,11 @@ int fb_wire_add(struct fb_mover *mover, const struct fb_segment *segment,
 void fb_wire_remove(struct fb_region *region)
 {
 	struct fb_wire *wire = (struct fb_wire *)region->mover;
-	int i = 0;
+	int i = fb_wire_number(wire, region);
 
-	while (i < wire->regions && wire->region[i] != region)
-		i++;
 	/*
-	 * A PUT without a notice may be done at its source and not have been read here. Its message
-	 * must not meet a region that is gone, or a later one of the same number. SENDs of other
-	 * regions may wait for their RECV. A region that add() gives up has no number, and not all
-	 * ranks may be here.
+	 * A PUT that is done may still be unread here, and must not meet a later region of the same
+	 * number. A region that add() gives up has none, and not all ranks may be here.
 	 */
 	if (i < wire->regions) {
 		(void)fb_wire_settle(wire, FB_WIRE_ONE_SIDED + 1);
@@ -210,7 +204,6 @@ int fb_wire_prepare(struct fb_mover *mover, const struct fb_move *given, const c
 {
 	const struct fb_wire *wire = (const struct fb_wire *)mover;
 	size_t bytes = sizeof(struct fb_wire_move) + given->transfers * sizeof(struct fb_wire_job);
-
 	int err;
 
 	for (uint32_t i = 0; i < given->transfers; i++)

@@ -152,6 +152,16 @@ struct fb_wire_peer {
 	uint64_t owed[FB_NOTICES + 1]; /* of GETs whose answers are not all sent */
 };
 
+/* The region's number (NULL: the first that is free), or `regions`: there is none. */
+static inline int fb_wire_number(const struct fb_wire *wire, const struct fb_region *region)
+{
+	int i = 0;
+
+	while (i < wire->regions && wire->region[i] != region)
+		i++;
+	return i;
+}
+
 static inline void fb_wire_queue_add(struct fb_wire_queue *queue, struct fb_wire_job *job)
 {
 	job->next = NULL;

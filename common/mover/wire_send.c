@@ -70,15 +70,6 @@ static void fill_body(const struct fb_wire *wire, struct fb_wire_job *job, size_
 	}
 }
 
-static int region_of(const struct fb_wire *wire, const struct fb_transfer *t)
-{
-	int i = 0;
-
-	while (i < wire->regions && wire->region[i] != t->remote)
-		i++;
-	return i;
-}
-
 static void choose(const struct fb_wire *wire, struct fb_wire_link *link, int form)
 {
 	if (wire->choose)
@@ -105,7 +96,7 @@ static bool send_header(const struct fb_wire *wire, struct fb_wire_link *link,
 	link->body = plan_body(wire, job, &link->last);
 	header.body = (uint32_t)link->body;
 	if (job->kind != FB_WIRE_STREAM && job->transfer->remote)
-		header.region = (uint16_t)region_of(wire, job->transfer);
+		header.region = (uint16_t)fb_wire_number(wire, job->transfer->remote);
 	if (link->last && job->move)
 		header.notice = (uint8_t)job->transfer->notice;
 	memcpy(to, &header, sizeof(header));

@@ -44,7 +44,7 @@ static bool complete(struct fb_wire *wire, MPI_Request *request, struct fb_spin 
 	return true;
 }
 
-/* Messages that the other ranks have counted as sent and this one has not taken. */
+/* Messages that were counted as sent and are not taken; later ones may have come, too. */
 static int64_t missing(const struct fb_wire *wire, int lanes, const int64_t *due)
 {
 	int64_t n = 0;
@@ -52,7 +52,6 @@ static int64_t missing(const struct fb_wire *wire, int lanes, const int64_t *due
 	for (int r = 0; r < wire->mover.group->nranks; r++) {
 		int64_t taken = messages(&wire->peer[r], lanes, false);
 
-		/* Moves of other regions may go on, and so more may have come. */
 		n += due[r] > taken ? due[r] - taken : 0;
 	}
 	return n;

@@ -258,7 +258,30 @@ plot time --out /proc/none/figure "$one/all_reduce.csv"
 expect "exit code where nothing can be written" "$rc" 3
 expect "stderr where nothing can be written" "$(cat "$FB_TMP/err")" \
 	'fabricbench plot: cannot write /proc/none/figure.svg'
+# With a key, each of its values is a curve over sizes, and the library's rows are curves too. Each
+# curve has each of its sizes once, in order.
+channels=results/reference/h200x2-few-channels/all_gather.csv
+plot bandwidth --axis channels --out "$FB_TMP/by-key" $channels
+expect "exit code of plot bandwidth --axis" "$rc" 0
+expect "stderr of plot bandwidth --axis" "$(cat "$FB_TMP/err")" ''
+expect "files of plot bandwidth --axis" "$(cat "$FB_TMP/out")" \
+	"$(printf '%s\n' "$FB_TMP"/by-key.{svg,png})"
+for curve in 'nccl library, channels=8' 'nccl library, channels=24' 'auto auto p2p, channels=16'; do
+	holds "$FB_TMP/by-key.svg" ">$curve<"
+done
+"$FB_BIN/summary" --plot --axis channels $channels >"$FB_TMP/data"
+awk '/^EOD/ { on = 0 } on && !NF { last = 0 } on && NF { n++; bad += $1 <= last; last = $1 }
+	/<< EOD/ { on = 1 } END { exit bad || n < 40 }' "$FB_TMP/data" ||
+	fail "curves of plot bandwidth --axis"
+# Rows without the variable are a curve, too.
+awk -F, -v OFS=, 'NR == 1 { print } NR > 1 && $7 == "host" { print
+	$22 = "env.NCCL_ALGO=Ring"; $29 /= 2; $30 /= 2; $31 /= 2; print }' \
+	$one/all_reduce.csv >"$FB_TMP/variable.csv"
+plot time --axis NCCL_ALGO --out "$FB_TMP/variable" "$FB_TMP/variable.csv"
+holds "$FB_TMP/variable.svg" ', NCCL_ALGO=Ring<'
+holds "$FB_TMP/variable.svg" ', NCCL_ALGO unset<'
 for wrong in 'nosuch x' 'time' "time $FB_TMP/missing" "time --bytes=x $one" "time --bogus $one" \
+	"ratio --axis channels $channels" \
 	"forest $one/barrier.csv" "scaling $one"; do
 	# shellcheck disable=SC2086 # words
 	plot $wrong

@@ -97,7 +97,8 @@ void fb_report_auto(const struct fb_report *report);
  * own ones first, then the library's, then the bound. Each line is bytes, us, low, high, busbw,
  * ratio, low, high, busbw's low, high, the least and the greatest launch's us. Of the project's
  * algorithms each has one series, its quickest protocol at each size; at most FB_PLOT_SERIES,
- * those first that are the best at most sizes.
+ * those first that are the best at most sizes. In a section with axes there is a series for each
+ * place, libraries are series like others, and LIBRARY and BOUND are 0.
  */
 void fb_report_plot(const struct fb_report *report, const struct fb_section *section);
 

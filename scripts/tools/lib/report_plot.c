@@ -9,20 +9,40 @@
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/series.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { NAME_CHARS = 96 };
 
-static void series_name(const struct fb_cell *cell, char name[NAME_CHARS])
+static bool differs(const struct fb_section *section, size_t axis)
 {
+	for (size_t i = 1; i < section->count; i++)
+		if (strcmp(section->cell[i].place->text[axis], section->cell->place->text[axis]))
+			return true;
+	return false;
+}
+
+/* Behind it, as "gpu_direct=no", where on the axes a series with a place is. */
+static void series_name(const struct fb_section *section, const struct fb_series *series,
+			char name[NAME_CHARS])
+{
+	const struct fb_cell *cell = series->first;
 	const char *engine = fb_cell_text(cell, "engine");
 	const char *transport = fb_cell_text(cell, "transport");
-	bool host = !strcmp(engine, "host"), shm = !strcmp(transport, "shm");
+	bool host = !strcmp(engine, "host");
+	bool shm = !strcmp(transport, "shm") || fb_cell_is_library(cell);
 
 	snprintf(name, NAME_CHARS, "%s%s%s%s%s", host ? "" : engine, host ? "" : " ",
 		 fb_cell_text(cell, "algorithm"), shm ? "" : " ", shm ? "" : transport);
+	for (size_t i = 0; i < series->axes; i++) {
+		const char *value = cell->place->text[i];
+
+		if (differs(section, i))
+			fb_append(name, NAME_CHARS, ", %s%s%s", section->axes->name[i],
+				  *value ? "=" : " unset", value);
+	}
 }
 
 /* Where there is no interval the point itself stands for it. */
@@ -62,7 +82,7 @@ static void put_series(FILE *out, const struct fb_section *section, const struct
 
 		n = fb_section_same_place(section, i);
 		library = fb_cells_best(cell, n, true);
-		shown = series ? fb_series_quickest(cell, n, series->first) : library;
+		shown = series ? fb_series_quickest(cell, n, series) : library;
 		if (shown)
 			put_line(out, shown, library);
 	}
@@ -90,14 +110,15 @@ static void put_bound(FILE *out, const struct fb_section *section)
 	fputs("\n\n", out);
 }
 
-static void put_names(FILE *out, const struct fb_series *series, size_t shown)
+static void put_names(FILE *out, const struct fb_section *section, const struct fb_series *series,
+		      size_t shown)
 {
 	char name[NAME_CHARS];
 
 	/* One more, as gnuplot has no empty arrays. */
 	fprintf(out, "array NAME[%zu]\n", shown + 1);
 	for (size_t i = 0; i < shown; i++) {
-		series_name(series[i].first, name);
+		series_name(section, &series[i], name);
 		fprintf(out, "NAME[%zu] = ", i + 1);
 		fb_gnuplot_quote(out, name);
 		fputc('\n', out);
@@ -114,15 +135,17 @@ void fb_report_plot(const struct fb_report *report, const struct fb_section *sec
 		const struct fb_cell *best;
 
 		n = fb_section_same_place(section, i);
-		best = fb_cells_best(&section->cell[i], n, false);
-		library += fb_cells_best(&section->cell[i], n, true) ? 1 : 0;
-		bound += best && isfinite(best->bound_us) ? 1 : 0;
+		/* With places, libraries are series too, and each place has a bound of its own. */
+		best = section->axes ? fb_place_shown(&section->cell[i], n)
+				     : fb_cells_best(&section->cell[i], n, false);
+		library += !section->axes && fb_cells_best(&section->cell[i], n, true);
+		bound += !section->axes && best && isfinite(best->bound_us);
 		sizes += section->cell[i].bytes > 0 ? 1 : 0;
 		rates += best && isfinite(best->busbw_GBps) ? 1 : 0;
 		if (best && (!launches || best->launches < launches))
 			launches = best->launches;
 	}
-	count = fb_series_make(section, series);
+	count = fb_series_make(section, true, series);
 	shown = count < FB_PLOT_SERIES ? count : FB_PLOT_SERIES;
 	fb_gnuplot_text(report->out, "TITLE", fb_section_title(section, title, sizeof(title)));
 	fb_gnuplot_text(report->out, "SUBTITLE", fb_results_machine(report->results, machine));
@@ -130,7 +153,7 @@ void fb_report_plot(const struct fb_report *report, const struct fb_section *sec
 	fprintf(report->out, "SIZES = %zu\nOWN = %zu\nHIDDEN = %zu\nLIBRARY = %d\nBOUND = %d\n",
 		sizes, shown, count - shown, library > 0, bound > 0);
 	fprintf(report->out, "RATES = %zu\nLAUNCHES = %zu\n", rates, launches);
-	put_names(report->out, series, shown);
+	put_names(report->out, section, series, shown);
 	fputs("$DATA << EOD\n", report->out);
 	for (size_t i = 0; i < shown; i++)
 		put_series(report->out, section, &series[i]);

@@ -7,21 +7,25 @@
 
 enum { FB_SERIES_MAX = 64 };
 
-/* An algorithm of the project on one engine and transport, with any protocol. */
+/* An algorithm on one engine and transport, with any protocol, at any place or at one. */
 struct fb_series {
 	const struct fb_cell *first; /* for the name. Borrowed */
+	size_t axes;		     /* on which all of its cells have one place; 0: any place */
 	size_t sizes, wins;	     /* with a time; at which it is the best */
 	double log_sum;		     /* of its time by that of the best */
 };
 
 /*
  * The series of a section, the best at most sizes first, then by the mean distance to the best.
- * Returns how many; those beyond FB_SERIES_MAX are left out.
+ * They are the project's algorithms. With `places`, in a section with axes, there is a series for
+ * each place, and libraries have series too. Returns how many; those beyond FB_SERIES_MAX are left
+ * out.
  */
-size_t fb_series_make(const struct fb_section *section, struct fb_series series[FB_SERIES_MAX]);
+size_t fb_series_make(const struct fb_section *section, bool places,
+		      struct fb_series series[FB_SERIES_MAX]);
 
 /* The quickest protocol of a series among the cells of one size, or NULL. Borrowed. */
 const struct fb_cell *fb_series_quickest(const struct fb_cell *cell, size_t n,
-					 const struct fb_cell *series);
+					 const struct fb_series *series);
 
 #endif

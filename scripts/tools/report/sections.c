@@ -66,7 +66,7 @@ static void put_place(json_t *places, const struct fb_section *section, unsigned
 					  fb_own_text(fb_cell_number(best, own->column[i]), text)));
 	list = fb_json_array(place, "curves");
 	for (size_t i = 0; i < curves; i++)
-		fb_json_add(list, cell_of(fb_series_quickest(cell, n, series[i].first), library));
+		fb_json_add(list, cell_of(fb_series_quickest(cell, n, &series[i]), library));
 }
 
 static void put_section(const struct fb_page *page, const struct fb_section *section,
@@ -81,7 +81,7 @@ static void put_section(const struct fb_page *page, const struct fb_section *sec
 	bool sizes;
 
 	memset(series, 0, FB_SERIES_MAX * sizeof(*series));
-	all = fb_series_make(section, series);
+	all = fb_series_make(section, false, series);
 	curves = all < FB_PLOT_SERIES ? all : FB_PLOT_SERIES;
 	axes = fb_section_axes(section, &sizes);
 	fb_own_find(&own, &report, section);

@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/measure/watchdog.h"
 #include "common/system/environment.h"
+#include "common/system/mount.h"
 
 /* A thing that somebody has asked for, whether it could be opened or not. */
 struct thing {
@@ -111,4 +112,18 @@ void fb_launch_fact(const struct fb_session *session, const char *key, const cha
 	va_start(args, fmt);
 	add_fact(session, fb_session_prefix(session, prefix), key, fmt, args);
 	va_end(args);
+}
+
+void fb_folder_facts(const struct fb_session *session, const char *key, const char *folder)
+{
+	struct fb_mount mount;
+	char name[64], disk[512];
+
+	if (!fb_mount_of(folder, &mount))
+		return;
+	snprintf(name, sizeof(name), "%s.file_system", key);
+	fb_launch_fact(session, name, "%s", mount.file_system);
+	snprintf(name, sizeof(name), "%s.disk", key);
+	if (fb_environment_disk("", mount.major, mount.minor, disk, sizeof(disk)))
+		fb_launch_fact(session, name, "%s", disk);
 }

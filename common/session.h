@@ -58,6 +58,9 @@ void fb_fact(const struct fb_session *session, const char *key, const char *fmt,
 void fb_launch_fact(const struct fb_session *session, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Facts of this launch: KEY.file_system and KEY.disk of a folder (NULL: $TMPDIR, or /tmp). */
+void fb_folder_facts(const struct fb_session *session, const char *key, const char *folder);
+
 /* What begins the keys of facts about this program's launch. Returns buf. */
 enum { FB_FACT_KEY_CHARS = 192 };
 const char *fb_session_prefix(const struct fb_session *session, char buf[FB_FACT_KEY_CHARS]);

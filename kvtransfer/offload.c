@@ -3,22 +3,12 @@
 #include <string.h>
 
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
-#include "common/system/mount.h"
 #include "kvtransfer/offload/offload.h"
 
 #define SETTINGS struct fb_tier_settings
 
 /* What --engine auto is without a table. */
 static const char *const usual[] = {"store", "store", "copy"};
-
-/* Into the environment: the file system of the files, and its mount's options. */
-static void note_file_system(const struct fb_session *session, const char *folder)
-{
-	char mount[FB_MOUNT_CHARS];
-
-	if (fb_mount_of(folder, mount))
-		fb_launch_fact(session, "folder.file_system", "%s", mount);
-}
 
 /* Writes what was measured. */
 static void close_program(void *state)
@@ -44,7 +34,7 @@ static int open_program(struct fb_run *run, void **result)
 	state->own = run->program->option_values;
 	machine->usual = usual;
 	fb_store_folder(state->own->folder);
-	note_file_system(machine->session, state->own->folder);
+	fb_folder_facts(machine->session, "folder", state->own->folder);
 	fb_kv_machine_add(machine, fb_mover_store.name, &fb_mover_store, false);
 	fb_object_store(state->own->objects, (unsigned)state->own->connections);
 	/* If the user has named no store, no row says that there is none. */

@@ -8,25 +8,30 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-bool fb_mount_of(const char *folder, char mount[FB_MOUNT_CHARS])
+bool fb_mount_of(const char *folder, struct fb_mount *mount)
 {
 	const char *temporary = getenv("TMPDIR");
 	FILE *mounts = fopen("/proc/self/mountinfo", "r");
-	char line[4096], options[256], kind[64], own[400];
-	unsigned major, minor;
+	char line[4096], options[256], kind[64], source[1024], own[400];
+	unsigned high, low;
 	bool found = false;
-	struct stat at;
+	struct stat at, device;
 
 	folder = folder ? folder : temporary ? temporary : "/tmp";
 	while (mounts && !found && !stat(folder, &at) && fgets(line, sizeof(line), mounts)) {
 		const char *rest = strstr(line, " - ");
 
 		if (!rest ||
-		    sscanf(line, "%*d %*d %u:%u %*s %*s %255s", &major, &minor, options) != 3 ||
-		    sscanf(rest, " - %63s %*s %399s", kind, own) != 2 ||
-		    makedev(major, minor) != at.st_dev)
+		    sscanf(line, "%*d %*d %u:%u %*s %*s %255s", &high, &low, options) != 3 ||
+		    sscanf(rest, " - %63s %1023s %399s", kind, source, own) != 3 ||
+		    makedev(high, low) != at.st_dev)
 			continue;
-		snprintf(mount, FB_MOUNT_CHARS, "%s %s;%s", kind, options, own);
+		snprintf(mount->file_system, FB_MOUNT_CHARS, "%s %s;%s", kind, options, own);
+		/* Btrfs and others have device numbers that are no disk's. */
+		if (!stat(source, &device) && S_ISBLK(device.st_mode))
+			at.st_dev = device.st_rdev;
+		mount->major = major(at.st_dev);
+		mount->minor = minor(at.st_dev);
 		found = true;
 	}
 	if (mounts)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the file system of a folder. */
+/* Finds the file system of a folder, and the device that it lies on. */
 #ifndef FB_COMMON_SYSTEM_MOUNT_H
 #define FB_COMMON_SYSTEM_MOUNT_H
 
@@ -7,11 +7,17 @@
 
 enum { FB_MOUNT_CHARS = 768 };
 
+struct fb_mount {
+	/* Its type, and the options of its mount and of itself: "ext4 rw,relatime;rw,discard". */
+	char file_system[FB_MOUNT_CHARS];
+	unsigned major, minor; /* of the device, which need not be a block device */
+};
+
 /*
- * The type of the file system that the folder (NULL: $TMPDIR, or /tmp) is on, and the options of
- * its mount and of itself: "ext4 rw,relatime;rw,discard". False: the table of mounts does not say.
- * Some file systems have other device numbers in their files than in that table.
+ * Fills in the file system that the folder (NULL: $TMPDIR, or /tmp) is on. False: the table of
+ * mounts does not say. Some file systems have other device numbers in their files than in that
+ * table.
  */
-bool fb_mount_of(const char *folder, char mount[FB_MOUNT_CHARS]);
+bool fb_mount_of(const char *folder, struct fb_mount *mount);
 
 #endif

@@ -71,6 +71,8 @@ static int open_program(struct fb_run *run, void **result)
 		return err;
 	}
 	s->collective->has_steps = true;
+	if (!strcmp(session->program, "hazards"))
+		fb_folder_facts(session, "storage", s->own->storage_folder);
 	*result = s;
 	return FB_OK;
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a folder lies on, from a made-up /sys with the kernel's links: NVMe on PCIe, behind a DPU
+ * and on a network, parts of disks, devices made of others, and disks of virtual machines.
+ */
+#include "common/base/error.h"
+#include "common/system/environment.h"
+#include "tests/unit/check.h"
+#include "tests/unit/csv_example.h"
+
+#define PCI	"/sys/devices/pci0000:00/"
+#define VIRTUAL "/sys/devices/virtual/"
+
+static const struct {
+	const char *path, *text;
+} files[] = {
+	{PCI "0000:41:00.0/nvme/nvme0/transport", "pcie\n"},
+	{PCI "0000:41:00.0/nvme/nvme0/address", "0000:41:00.0\n"},
+	{PCI "0000:41:00.0/nvme/nvme0/model", "Fast SSD\n"},
+	{PCI "0000:41:00.0/nvme/nvme0/device/vendor", "0x144d\n"},
+	{PCI "0000:41:00.0/nvme/nvme0/nvme0n1/nvme0n1p1/partition", "1\n"},
+	{PCI "0000:42:00.0/nvme/nvme1/transport", "pcie\n"},
+	{PCI "0000:42:00.0/nvme/nvme1/address", "0000:42:00.0\n"},
+	{PCI "0000:42:00.0/nvme/nvme1/model", "Some\n"},
+	{PCI "0000:42:00.0/nvme/nvme1/device/vendor", "0x15b3\n"},
+	{PCI "0000:42:00.0/nvme/nvme1/nvme1n1/size", "8\n"},
+	{VIRTUAL "nvme-subsystem/nvme-subsys2/nvme2n1/size", "8\n"},
+	{VIRTUAL "nvme-fabrics/ctl/nvme2/transport", "rdma\n"},
+	{VIRTUAL "nvme-fabrics/ctl/nvme2/address", "traddr=10.0.0.1\n"},
+	{VIRTUAL "nvme-fabrics/ctl/nvme2/model", "Linux\n"},
+	{PCI "0000:00:02.0/virtio1/block/vda/queue/rotational", "1\n"},
+	{PCI "0000:00:03.0/block/sda/queue/rotational", "1\n"},
+	{PCI "0000:00:03.0/block/sda/device/model", "Big Disk\n"},
+	{VIRTUAL "block/dm-0/size", "8\n"},
+};
+
+/* Disks by their numbers: folders, and what is said. */
+static const struct {
+	unsigned minor;
+	const char *folder, *text;
+} disks[] = {
+	{0, PCI "0000:41:00.0/nvme/nvme0/nvme0n1",
+	 "nvme0n1: NVMe by PCIe at 0000:41:00.0, Fast SSD"},
+	{1, PCI "0000:41:00.0/nvme/nvme0/nvme0n1/nvme0n1p1",
+	 "nvme0n1: NVMe by PCIe at 0000:41:00.0, Fast SSD"},
+	{2, PCI "0000:42:00.0/nvme/nvme1/nvme1n1",
+	 "nvme1n1: NVMe by PCIe at 0000:42:00.0, Some, emulated by a DPU"},
+	{3, VIRTUAL "nvme-subsystem/nvme-subsys2/nvme2n1",
+	 "nvme2n1: NVMe by rdma at traddr=10.0.0.1, Linux"},
+	{4, PCI "0000:00:02.0/virtio1/block/vda", "vda"},
+	{5, PCI "0000:00:03.0/block/sda", "sda: Big Disk, rotates"},
+	{6, VIRTUAL "block/dm-0",
+	 "dm-0 on nvme0n1: NVMe by PCIe at 0000:41:00.0, Fast SSD; sda: Big Disk, rotates"},
+	{7, NULL, ""},
+};
+
+/* A link of the machine to a folder of it. */
+static void link_to(const char *root, const char *from, const char *to)
+{
+	char path[1024], target[1024];
+
+	snprintf(path, sizeof(path), "%s%s", root, from);
+	*strrchr(path, '/') = '\0';
+	CHECK_INT(fb_make_folder(path, NULL), FB_OK);
+	snprintf(path, sizeof(path), "%s%s", root, from);
+	snprintf(target, sizeof(target), "%s%s", root, to);
+	CHECK_INT(symlink(target, path), 0);
+}
+
+static void test_disks(const char *root)
+{
+	char path[1024], text[512];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", root, files[i].path);
+		*strrchr(path, '/') = '\0';
+		CHECK_INT(fb_make_folder(path, NULL), FB_OK);
+		snprintf(path, sizeof(path), "%s%s", root, files[i].path);
+		example_write(path, files[i].text);
+	}
+	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
+		snprintf(path, sizeof(path), "/sys/dev/block/259:%u", disks[i].minor);
+		if (disks[i].folder)
+			link_to(root, path, disks[i].folder);
+	}
+	link_to(root, PCI "0000:41:00.0/nvme/nvme0/nvme0n1/device", PCI "0000:41:00.0/nvme/nvme0");
+	link_to(root, PCI "0000:42:00.0/nvme/nvme1/nvme1n1/device", PCI "0000:42:00.0/nvme/nvme1");
+	link_to(root, VIRTUAL "nvme-subsystem/nvme-subsys2/nvme2n1/device",
+		VIRTUAL "nvme-subsystem/nvme-subsys2");
+	link_to(root, VIRTUAL "nvme-subsystem/nvme-subsys2/nvme2",
+		VIRTUAL "nvme-fabrics/ctl/nvme2");
+	link_to(root, VIRTUAL "block/dm-0/slaves/nvme0n1p1", disks[1].folder);
+	link_to(root, VIRTUAL "block/dm-0/slaves/sda", disks[5].folder);
+	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
+		CHECK_INT(fb_environment_disk(root, 259, disks[i].minor, text, sizeof(text)),
+			  disks[i].folder != NULL);
+		CHECK_STR(text, disks[i].text);
+	}
+	/* Where there is little room the text is cut. */
+	CHECK(fb_environment_disk(root, 259, 0, text, 12));
+	CHECK_STR(text, "nvme0n1: NV");
+}
+
+int main(void)
+{
+	char *root = example_folder();
+
+	if (!root) {
+		printf("SKIP disk: no folder for temporary files\n");
+		return CHECK_SKIP;
+	}
+	test_disks(root);
+	example_remove(root);
+	return check_done("disk");
+}

@@ -90,7 +90,7 @@ done
 printf '%s\n' --kill-on-bad-exit --distribution --export >>"$FB_TMP/options" # of srun
 printf '%s\n' --type >>"$FB_TMP/options" # of nsys
 # Of srun on GPU clusters, of its container plugin, and of nvidia-smi.
-printf '%s\n' --gres --cpus-per-task --gpus-per-task --query-gpu \
+printf '%s\n' --gres --cpu-bind --cpus-per-task --gpus-per-task --query-gpu \
 	--container-image --container-mounts --container-workdir >>"$FB_TMP/options"
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 # Scripts in Python, which may not be there.

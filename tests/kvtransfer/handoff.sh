@@ -263,8 +263,7 @@ expect "rows of stream" "$(rows ',auto,layerwise,.*tcp by path table, overlapped
 go 2 --engine auto --algorithm get --tuning none
 expect "rows of auto without a table" "$(rows ',auto,get,.*,(ok|few),.*shm, no path table: ')" 1
 CUDA_VISIBLE_DEVICES='' go 2 --engine auto --memory device
-expect "rows of auto without a GPU" \
-	"$(rows ',auto,put,.*,skipped,"?engine auto has no GPU for the memory that --mem')" 1
+expect "auto without a GPU" "$(rows ',auto,put,.*,skipped,"?engine auto has no GPU for the mem')" 1
 echo "path shm put alone 1 1 1" >"$FB_TMP/bad.paths"
 go 2 --engine auto --tuning "$FB_TMP/bad.paths"
 expect "exit code of a bad table" "$rc" 3

@@ -131,17 +131,17 @@ int main(int argc, char **argv)
 		.description =
 			"Each repetition makes communicators, runs an all_reduce on each and ends "
 			"them; columns create_us, call_us and destroy_us have the parts. Rows "
-			"`reuse` make them once and only call, which is what a row beside them "
-			"gives away.\n\n"
+			"`reuse` make communicators once and only call them: compare other rows "
+			"with these.\n\n"
 			"Engine mpi: MPI_Comm_dup, split, create_group. Engine nccl: every way to "
 			"make, to shrink, to suspend and to end that the loaded version has; "
 			"registering buffers and capturing graphs in each repetition; and "
 			"`fragment`, which registers and frees blocks of random sizes. Engine "
 			"nccl-process: several GPUs in each process (--gpus-per-process), by "
-			"ncclCommInitAll, by a thread for each or in one group. Own "
-			"engines: opened on a group with one operation prepared.\n\n"
-			"--misuse shows what becomes of a job that is wrong: a fault that names "
-			"rank and step within --timeout, where it would hang.",
+			"ncclCommInitAll, by a thread for each or in one group. Own engines: "
+			"opened on a group with one operation prepared.\n\n"
+			"--misuse shows how a faulty job ends: instead of hanging it ends within "
+			"--timeout, with a fault that names the rank and the step.",
 		.options = options,
 		.option_values = &values,
 		.defaults = defaults,

@@ -28,7 +28,7 @@ bool fb_fresh_can(const struct fb_case *c, enum fb_producer producer, enum fb_co
 	if (collective == FB_BARRIER)
 		snprintf(reason, FB_REASON_CHARS, "barrier has no input to produce");
 	else if (ops && !ops->device && producer == FB_PRODUCER_EARLY)
-		snprintf(reason, FB_REASON_CHARS, "no kernel depends on a producer of engine %s",
+		snprintf(reason, FB_REASON_CHARS, "engine %s has no kernels behind a producer",
 			 c->engine);
 	else if (ops && ops->device && !ops->enqueue)
 		snprintf(reason, FB_REASON_CHARS, "engine %s has no streams for a producer",

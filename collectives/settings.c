@@ -11,10 +11,10 @@ const char *const fb_producers[] = {"none", "plain", "early", NULL};
 	FB_OPTION_GROUP("Fresh input"),                                                            \
 	FB_OPTION_CHOICE(struct fb_collective_settings, producer, 0, "producer", "none",           \
 			 fb_producers,                                                             \
-			 "each call's input is new and written right before it, its output "       \
-			 "checked right behind it, within the time; on GPUs by kernels in the "    \
-			 "same graph. early: kernels may begin before the producer has written "   \
-			 "(programmatic dependent launch)")
+			 "each call has new input, written directly before the call, and its "	   \
+			 "output is checked directly after it; both are in the row's time, on "	   \
+			 "GPUs as kernels in the same graph. early: kernels may begin before the " \
+			 "producer has written (programmatic dependent launch)")
 
 /* A list of numbers of CTAs, of which 0 leaves it to NCCL. */
 #define CTAS(field_, name_, help_)                                                                 \
@@ -34,8 +34,8 @@ const char *const fb_producers[] = {"none", "plain", "early", NULL};
 	FB_OPTION_CHOICES(struct fb_collective_settings, ctas.cluster, 0, "nccl-cluster",          \
 			  "auto", fb_nccl_clusters, "CTAs of a cluster of NCCL's kernels"),        \
 	FB_OPTION_CHOICES(struct fb_collective_settings, ctas.poll, 0, "nccl-poll", "usual",       \
-			  fb_nccl_polls, "how often a rank that waits calls "                      \
-			  "ncclCommGetAsyncError; each: at each look at the stream")
+			  fb_nccl_polls, "how often a waiting rank calls ncclCommGetAsyncError; "  \
+			  "each: whenever it polls the stream")
 
 const struct fb_option fb_collective_options[] = {
 	FB_OPTION_GROUP("Place"),

@@ -84,7 +84,7 @@ static const struct fb_option options[] = {
 	 .help = "io_uring's requests in flight", .offset = offsetof(SETTINGS, depth),
 	 .range.u64 = {1, 4096}},
 	FB_OPTION_STRING(SETTINGS, folder, 0, "folder", "DIR", NULL, NULL,
-			 "where files are, on the disk that is meant; usually $TMPDIR"),
+			 "folder of the files, on the disk to measure; usually $TMPDIR"),
 	FB_OPTION_STRING(SETTINGS, objects, 0, "object-store", "URL", NULL, NULL,
 			 "engine object: a bucket, or any folder of a server that takes PUT, GET "
 			 "of ranges and DELETE; signed for S3 where AWS_ACCESS_KEY_ID and "

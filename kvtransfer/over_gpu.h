@@ -60,11 +60,9 @@ static inline bool fb_kv_packs(const struct fb_kv_backend *e)
 /* The leg that brings data to the receivers when a call runs all its phases. */
 static inline enum fb_kv_leg fb_kv_gpu_leg(const struct fb_kv_gpu_request *r)
 {
-	bool layers = r->request.job->mode == FB_KV_LAYERWISE;
-
-	return fb_kv_is_direct(r->request.job)		  ? FB_KV_PAGES
-	       : layers && fb_kv_packs(r->request.engine) ? FB_KV_FUSED
-							  : FB_KV_PUSH;
+	return fb_kv_is_direct(r->request.job) ? FB_KV_PAGES
+	       : r->request.job->mode == FB_KV_LAYERWISE && fb_kv_packs(r->request.engine)
+		       ? FB_KV_FUSED : FB_KV_PUSH;
 }
 
 /*

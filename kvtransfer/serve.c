@@ -48,14 +48,14 @@ static const struct fb_option options[] = {
 	FB_OPTION_STRING(SETTINGS, trace, 0, "trace", "NAME", "azure-conv", NULL,
 			 "lengths as of azure-conv, azure-code or mooncake, generated; or a file: "
 			 "Mooncake's .jsonl, Azure's .csv"),
-	U64(requests, "requests", "100", 1, 1000000, "of a replay; of a file the first ones"),
+	U64(requests, "requests", "100", 1, 1000000, "requests of a replay"),
 	FB_OPTION_DOUBLE(SETTINGS, scale, 0, "scale", "X", "0.0625", 1e-4, 1e4,
 			 "multiplies the lengths of prompts and answers"),
 	FB_OPTION_RATIO(SETTINGS, reuse, 0, "reuse", "0", 0, 1,
-			"of generated prompts: share whose first half others have too"),
+			"share of generated prompts that begin as others do"),
 	FB_OPTION_STRING(SETTINGS, rates, 0, "rate", "LIST", "20", NULL,
-			 "requests a second: a replay takes --requests / --rate; where a knee is "
-			 "looked for, the first one tried"),
+			 "requests a second: a replay takes --requests / --rate; in a search for a "
+			 "knee, the first rate that is tried"),
 	CHOICES(arrivals, "arrivals", "poisson", fb_arrivals_names,
 		"intervals between requests; trace: a file's, stretched to --rate"),
 	FB_OPTION_DOUBLE(SETTINGS, cv, 0, "cv", "X", "2", 0.01, 100,
@@ -83,7 +83,7 @@ static const struct fb_option options[] = {
 	FB_OPTION_TIME(SETTINGS, itl_s, 0, "slo-itl", "50ms", 1e-6, 3600,
 		       "between tokens, in a request's mean"),
 	FB_OPTION_RATIO(SETTINGS, attainment, 0, "attainment", "90%", 0, 1,
-			"of a knee: share of requests that have to meet both"),
+			"share of requests that have to meet both limits at the knee"),
 	FB_OPTION_END,
 };
 
@@ -148,8 +148,8 @@ int main(int argc, char **argv)
 			"of the model's sizes. --algorithm colocated: every worker does both. "
 			"disaggregated: --prefill workers compute prompts and --engine, a mover, "
 			"carries the cache to the others.\n\n"
-			"A row's time is a replay's; what users feel is in the columns. Times "
-			"count from a request's planned arrival. The first token of a "
+			"A row's time is a replay's; what users experience is in other columns. "
+			"Times count from a request's planned arrival. The first token of a "
 			"disaggregated request is the decode rank's. Blocks of a cache are "
 			"compared, all bytes, when a request ends.",
 		.options = options,

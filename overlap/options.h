@@ -46,7 +46,8 @@ extern const char *const fb_background_operations[];
 /* The length of computing, by time or by the number of tokens. */
 #define FB_OVERLAP_COMPUTE(time, count)                                                            \
 	FB_OPTION_TIME(struct fb_overlap_settings, compute_s, 0, "compute", time, 1e-6, 60,        \
-		       "what a step computes alone, by choosing how many tokens there are"),       \
+		       "time of a step's computing alone; the number of tokens is chosen for "	   \
+		       "it"),									   \
 	FB_OVERLAP_TOKENS(count, "tokens of each rank; 0: as --compute says")
 
 #define FB_OVERLAP_TOKENS(count, help)                                                             \
@@ -54,14 +55,14 @@ extern const char *const fb_background_operations[];
 
 #define FB_OVERLAP_MODEL                                                                           \
 	FB_OPTION_STRING(struct fb_overlap_settings, model, 0, "model", "NAME", "none", NULL,      \
-			 "a model that is built in, or a FILE.model; its sizes go before those "   \
-			 "of other options; none: equal layers by options"),                       \
+			 "a built-in model, or a FILE.model; its sizes override other options; "   \
+			 "none: equal layers by options"),					   \
 	FB_OVERLAP_U64(shrink, "shrink", "1", 1, 4096, "divides all sizes of the model")
 
 /* How much of a model a rank has where the program's own ranks do not cut it. */
 #define FB_OVERLAP_PARTS                                                                           \
 	FB_OVERLAP_U64(model_layers, "model-layers", "0", 0, FB_MOST_LAYERS,                       \
-		       "at most so many of the model's layers of each kind; 0: all"),              \
+		       "most layers of each kind that are taken from the model; 0: all"),	   \
 	FB_OVERLAP_U64(batch, "batch", "0", 0, 1 << 16,                                            \
 		       "sequences of a rank (images, of resnet-50); 0: as --tokens says"),         \
 	FB_OVERLAP_U64(sequence, "sequence", "0", 0, 1 << 24,                                      \
@@ -77,10 +78,12 @@ extern const char *const fb_background_operations[];
 	FB_OVERLAP_MODEL,                                                                          \
 	FB_OVERLAP_U64(polls, "polls", "0", 0, 10000,                                              \
 		       "processors: 0: one thread computes, another one communicates; else one "   \
-		       "thread does both, and moves collectives on so often in a task"),           \
+		       "thread does both, and advances the collectives this often in each "	   \
+		       "task"),									   \
 	FB_OPTION_CHOICE(struct fb_overlap_settings, compute_type, 0, "compute-type", "bf16",      \
-			 fb_overlap_compute_types, "GPUs: what products are of, whatever is "      \
-			 "communicated; fp8: E4M3 into bf16, by cuBLASLt"),                        \
+			 fb_overlap_compute_types, "GPUs: type of the matrix products, which may " \
+			 "differ from the communicated type; fp8: E4M3 "			   \
+			 "into bf16, by cuBLASLt"),						   \
 	FB_OVERLAP_NUMBERS(compute_sms, "compute-sms", "0", 0, 1024,                               \
 			   "GPUs: multiprocessors to compute on, by a green context, or else by "  \
 			   "cuBLAS; 0: all"),                                                      \
@@ -108,8 +111,8 @@ extern const char *const fb_background_operations[];
 			 "the engine of that traffic; none given: the row's"),                     \
 	FB_OPTION_STRING(struct fb_overlap_settings, background_force, 0, "background-force",      \
 			 "ALGORITHM[:PROTOCOL]", NULL, NULL,                                       \
-			 "what that traffic uses, on engines with plans or NCCL; none given: as "  \
-			 "the row does, or as another engine likes")
+			 "algorithm and protocol of that traffic, on engines with plans or NCCL; " \
+			 "none given: those of the row, or the choice of --background-engine")
 
 #define FB_BACKGROUND_AXIS(schedules_)                                                             \
 	{                                                                                          \

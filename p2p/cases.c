@@ -171,7 +171,7 @@ static bool exists(const struct fb_p2p_state *state, const struct fb_case *c,
 	else if (marks_load(c) && strcmp(c->engine, "rdma"))
 		snprintf(reason, FB_REASON_CHARS, "only engine rdma marks the packets of its load");
 	else if (!c->bytes)
-		snprintf(reason, FB_REASON_CHARS, "no message without bytes");
+		snprintf(reason, FB_REASON_CHARS, "messages of 0 bytes are not possible here");
 	else if (c->bytes % fb_datatype_size(c->datatype))
 		snprintf(reason, FB_REASON_CHARS, "%s is no whole number of %s",
 			 fb_size_text(c->bytes, asked), fb_datatype_name(c->datatype));

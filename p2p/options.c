@@ -18,14 +18,14 @@ static const struct fb_option table[] = {
 	U64(window, "window", "N", "0", 0, 4096,
 	    "messages of a flow in a call; 0: 64, less for large ones"),
 	U64(span, "span", "SIZE", "4M", 1, UINT64_C(1) << 30,
-	    "of a flow's messages in memory, at each end: those beyond it use it again; 1: all of "
-	    "them the same"),
+	    "memory for the messages of a flow, at each end; further messages use it again; 1: all "
+	    "messages use the same memory"),
 	U64(load_bytes, "load-bytes", "SIZE", "1M", 1, UINT64_C(1) << 30,
-	    "loaded_latency: of the load's messages"),
+	    "loaded_latency: bytes of a message of the load"),
 	FB_OPTION_INT(struct fb_p2p_description, settings.load_class.service_level, 0,
 		      "load-service-level", "N", "-1", -1, 15,
-		      "loaded_latency, engine rdma: of the load's packets (InfiniBand); -1: as the "
-		      "messages that are measured"),
+		      "loaded_latency, engine rdma: service level of the load's packets "
+		      "(InfiniBand); -1: that of the measured messages"),
 	FB_OPTION_INT(struct fb_p2p_description, settings.load_class.traffic_class, 0,
 		      "load-traffic-class", "N", "-1", -1, 255,
 		      "the same (RoCE: DSCP in the upper 6 bits)"),

@@ -16,7 +16,7 @@ static const struct fb_cost_program program = {
 		"made known to an RDMA device (register) or found in the cache of what is "
 		"(look_up). algbw is bytes a second.\n\n"
 		"--memory asks for pages: host (the usual ones), hugepage, hugetlb, hugetlb_1g; "
-		"path says what they became. Memory that MPI allocates is as MPI likes.\n\n"
+		"path says what they became. MPI chooses the pages of memory that it allocates.\n\n"
 		"--memory device (cudaMalloc) and vmm (cuMemCreate) are a GPU's: to get it (map), "
 		"to have the rank before map it (share), to make it known to an RDMA device "
 		"(register, look_up) or to NCCL (register, window).",

@@ -123,9 +123,9 @@ static bool has_members(const struct fb_life_state *s, const struct fb_life *lif
 	int product = size[0] * size[1] * size[2];
 
 	if (life->members != FB_LIFE_ALL && s->world->nranks < 2)
-		snprintf(reason, FB_REASON_CHARS, "a member less needs two ranks");
+		snprintf(reason, FB_REASON_CHARS, "one rank less needs at least two ranks");
 	else if (product > 1 && product != s->world->nranks)
-		snprintf(reason, FB_REASON_CHARS, "grid %dx%dx%d is of %d ranks, not of %d",
+		snprintf(reason, FB_REASON_CHARS, "grid %dx%dx%d needs %d ranks, not %d",
 			 size[0], size[1], size[2], product, s->world->nranks);
 	else
 		return true;
@@ -145,12 +145,12 @@ bool fb_life_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS
 	if (!has_members(s, life, &grid, reason))
 		return false;
 	if (s->options->misuse >= FB_MISUSE_REGISTER && !strcmp(c->registration, "none")) {
-		snprintf(reason, FB_REASON_CHARS, "nothing is registered here that a rank could "
-			 "register in a wrong way");
+		snprintf(reason, FB_REASON_CHARS, "nothing is registered in this case, so no rank "
+			 "can register it wrongly");
 		return false;
 	}
 	if (c->bytes < sizeof(float)) {
-		snprintf(reason, FB_REASON_CHARS, "a call is of one f32 at least");
+		snprintf(reason, FB_REASON_CHARS, "a call needs at least one f32 element");
 		return false;
 	}
 	if (!strncmp(c->engine, "nccl", 4) && *s->no_nccl) {

@@ -78,7 +78,7 @@ static bool can_transport(const struct host_engine *e, const struct fb_case *c, 
 								 : NULL;
 
 	if (!strncmp(c->transport, "p2p", 3))
-		snprintf(reason, FB_REASON_CHARS, "p2p joins GPUs, not processors");
+		snprintf(reason, FB_REASON_CHARS, "transport p2p connects GPUs, not processors");
 	else if (!strcmp(c->transport, "shm") && e->group->nnodes > 1)
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach the other %d nodes",
 			 e->group->nnodes - 1);
@@ -87,7 +87,7 @@ static bool can_transport(const struct host_engine *e, const struct fb_case *c, 
 	else if (fb_host_uses_rdma(c) && !e->rdma)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->no_rdma);
 	else if (fb_host_uses_rdma(c) && fb_rdma_sleeps(&e->settings->rdma) && polled)
-		snprintf(reason, FB_REASON_CHARS, "--rdma-wait: nobody sleeps with %s", polled);
+		snprintf(reason, FB_REASON_CHARS, "--rdma-wait: no sleep with %s", polled);
 	else if (!strcmp(c->protocol, "tma") || !strcmp(c->protocol, "striped"))
 		snprintf(reason, FB_REASON_CHARS, "%s is a protocol between GPUs", c->protocol);
 	else if (tcp_only && strcmp(c->protocol, "simple"))

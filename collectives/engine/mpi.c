@@ -166,7 +166,7 @@ static bool mpi_can(const struct fb_engine *engine, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "no nonblocking %s in MPI-%d", calls->name,
 			 MPI_VERSION);
 	else if (most > INT_MAX)
-		snprintf(reason, FB_REASON_CHARS, "%s counts with an int: not to %llu",
+		snprintf(reason, FB_REASON_CHARS, "%s counts with an int, not up to %llu",
 			 calls->name, (unsigned long long)most);
 	else
 		return true;

@@ -16,7 +16,7 @@ unsigned fb_gpu_direct_agree(const struct fb_group *world, unsigned own, char *w
 	if (who < world->nranks)
 		MPI_Bcast(why, (int)n, MPI_CHAR, who, world->comm);
 	else
-		snprintf(why, n, "some ranks' devices take GPU memory by dma-buf only, others by "
-			 "address");
+		snprintf(why, n, "the devices of some ranks take GPU memory by dma-buf only, and "
+			 "others by address only");
 	return 0;
 }

@@ -186,8 +186,8 @@ int fb_nvshmem_find(struct fb_nvshmem **nvshmem, const struct fb_session *sessio
 		return FB_EUNSUPPORTED;
 	}
 	if (group->nranks != session->world->nranks) {
-		snprintf(why, FB_REASON_CHARS, "NVSHMEM's symmetric memory is of all %d ranks, and "
-			 "this group is of %d", session->world->nranks, group->nranks);
+		snprintf(why, FB_REASON_CHARS, "NVSHMEM's symmetric memory spans all %d ranks, and "
+			 "this group has %d", session->world->nranks, group->nranks);
 		return FB_EUNSUPPORTED;
 	}
 	err = fb_session_once(session, &once, &found, &missing);

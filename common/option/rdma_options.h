@@ -23,7 +23,7 @@ struct fb_rdma_settings {
 	uint64_t qps;        /* per peer and rail */
 	uint64_t depth;      /* work requests of a send queue */
 	uint64_t inline_bytes;
-	uint64_t signal;     /* a completion for every so many work requests */
+	uint64_t signal;     /* work requests for each completion */
 	uint64_t batch;      /* work requests given to the device at once, at most */
 	uint64_t sges;       /* pieces of local memory that a work request names, at most */
 	uint64_t stripe;     /* bytes from which on a message is spread over all rails */
@@ -55,7 +55,7 @@ static inline enum fb_rdma_wait fb_rdma_wait_of(const struct fb_rdma_settings *s
 			       : FB_RDMA_WAIT_POLL;
 }
 
-/* What all options are without a command line. */
+/* The values of all options without a command line. */
 extern const struct fb_rdma_settings fb_rdma_defaults;
 
 /* FB_OPTION_STRING's judge of --rdma-device. */
@@ -71,17 +71,17 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 #define FB_RDMA_OPTIONS(s, m)                                                                      \
 	FB_OPTION_GROUP("RDMA"),                                                                   \
 	FB_OPTION_STRING(s, m.device, 0, "rdma-device", "LIST", "auto", fb_rdma_check_device,      \
-			 "devices and ports, one for each rail: mlx5_0:1,mlx5_1:1; without a "     \
-			 "port its fastest active one; auto: the fastest of all, of equal ones "   \
-			 "the nearest; auto:N, auto:all: up to N, or all, that are as fast and "   \
-			 "near"),                                                                  \
+			 "devices and ports, one for each rail: mlx5_0:1,mlx5_1:1; without a "	   \
+			 "port the device's fastest active one; auto: the fastest port of the "	   \
+			 "host, and the nearest of several; auto:N, auto:all: up to N, or all, "   \
+			 "ports that are as fast and as near"),					   \
 	FB_OPTION_CHOICE(s, m.connect, 0, "rdma-connect", "mpi", fb_rdma_connect_names,            \
-			 "how queue pairs meet: addresses told through MPI, or by IP address "     \
-			 "through the connection manager (librdmacm)"),                            \
+			 "how queue pairs connect: by addresses that MPI exchanges, or by IP "	   \
+			 "address through the connection manager (librdmacm)"),			   \
 	FB_OPTION_INT(s, m.gid_index, 0, "rdma-gid-index", "N", "-1", -1, 255,                     \
-		      "address to use of the port's table; -1: RoCE v2 and IPv4 where there is"),  \
+		      "index in the port's GID table; -1: its RoCE v2 address of IPv4"),	   \
 	FB_OPTION_CHOICE(s, m.mtu, 0, "rdma-mtu", "auto", fb_rdma_mtu_names,                       \
-			 "bytes of a packet; auto: the smaller of both ports'"),                   \
+			 "bytes of a packet; auto: the smaller value of the two ports"),	   \
 	FB_OPTION_INT(s, m.traffic_class, 0, "rdma-traffic-class", "N", "0", 0, 255,               \
 		      "of the packets (RoCE: DSCP in the upper 6 bits)"),                          \
 	FB_OPTION_INT(s, m.service_level, 0, "rdma-service-level", "N", "0", 0, 15,                \
@@ -89,9 +89,9 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 	FB_OPTION_INT(s, m.timeout, 0, "rdma-timeout", "N", "14", 1, 31,                           \
 		      "an answer is due within 4.096 us times 2 to the N"),                        \
 	FB_OPTION_INT(s, m.retry, 0, "rdma-retry", "N", "6", 0, 7,                                 \
-		      "packets are sent again so often; 7: on soft-RoCE for ever"),                \
+		      "how often a packet is sent again; 7: forever on soft-RoCE"),		   \
 	FB_OPTION_INT(s, m.rnr_retry, 0, "rdma-rnr-retry", "N", "7", 0, 7,                         \
-		      "waits for a receiver that is not ready; 7: for ever"),                      \
+		      "how often to wait for a receiver that is not ready; 7: forever"),	   \
 	FB_OPTION_U64(s, m.qps, 0, "rdma-qps", "N", "1", 1, 64,                                    \
 		      "queue pairs for each peer and rail"),                                       \
 	FB_OPTION_U64(s, m.depth, 0, "rdma-depth", "N", "512", 16, 32768,                          \
@@ -99,7 +99,7 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 	FB_OPTION_U64(s, m.inline_bytes, 0, "rdma-inline", "SIZE", "512", 8, 4096,                 \
 		      "messages up to this size travel within the work request"),                  \
 	FB_OPTION_U64(s, m.signal, 0, "rdma-signal", "N", "32", 1, 4096,                           \
-		      "one completion for so many work requests"),                                 \
+		      "work requests for each completion"),					   \
 	FB_OPTION_U64(s, m.batch, 0, "rdma-batch", "N", "16", 1, 16,                               \
 		      "work requests posted with one doorbell, at most"),                          \
 	FB_OPTION_U64(s, m.sges, 0, "rdma-sges", "N", "1", 1, 32,                                  \
@@ -109,11 +109,11 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 	FB_OPTION_INT(s, m.reads, 0, "rdma-reads", "N", "16", 1, 128,                              \
 		      "READs of a queue pair that are under way at once"),                         \
 	FB_OPTION_CHOICE(s, m.notify, 0, "rdma-notify", "write", fb_rdma_notify_names,             \
-			 "what tells of a message: a flag written behind it, or immediate data"),  \
+			 "sign of a message's arrival: a flag behind it, or immediate data"),	   \
 	FB_OPTION_CHOICES(s, m.waits, 0, "rdma-wait", "poll", fb_rdma_wait_names,                  \
 			  "how ranks wait for completions: poll; event: sleep until the device "   \
-			  "tells of one; hybrid: poll for --rdma-spin, then sleep; several of "    \
-			  "them in the programs that send messages"),                              \
+			  "signals one; hybrid: poll for --rdma-spin, then sleep; several of "	   \
+			  "them in the programs that send messages"),				   \
 	FB_OPTION_U64(s, m.spin_us, 0, "rdma-spin", "US", "20", 1, 1000000,                        \
 		      "hybrid: microseconds from the last completion to sleep"),                   \
 	FB_OPTION_FLAG(s, m.relaxed_ordering, 0, "rdma-relaxed-ordering",                          \

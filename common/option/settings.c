@@ -155,12 +155,12 @@ static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to run"),
 	FB_OPTION_CHOICE(struct fb_settings, preset, 0, "preset", "none", preset_names,
 			 "defaults of other options for a purpose; --preset=NAME --help shows "
-			 "them, and options that are given go before them"),
+			 "them; an option that you give overrides its preset"),
 	STRING(bytes, 'b', "bytes", "SIZES", "8:1M:4", check_bytes,
 	       "message sizes: from:to:factor, from:to:+step, or a list"),
 	STRING(engine, 'e', "engine", "LIST", "all", check_names,
-	       "what carries the operation out; usual (collectives): between GPUs auto, nccl and a "
-	       "CUDA-aware mpi, elsewhere all"),
+	       "what carries out the operation; usual (collectives): between GPUs auto, nccl and a "
+	       "CUDA-aware mpi, on processors all"),
 	STRING(algorithm, 'a', "algorithm", "LIST", "all", check_names, "algorithms"),
 	STRING(protocol, 'p', "protocol", "LIST", "all", check_names, "how bytes cross a link"),
 	STRING(transport, 't', "transport", "LIST", "auto", check_names,
@@ -188,12 +188,12 @@ static const struct fb_option table[] = {
 	U64(ll_line, "ll-line", "N", "16", 8, 16,
 	    "bytes of a line of protocol ll on GPUs, 8 or 16; half of them are data"),
 	FLAG(no_gpu_overlap, 0, "no-gpu-overlap",
-	     "a kernel takes its place on the GPU only when the one before has ended"),
+	     "a kernel starts on the GPU only after the kernel before it has ended"),
 	FLAG(blocking_kernel, 0, "blocking-kernel",
 	     "a kernel keeps the GPU waiting until a repetition's launches are enqueued, so that "
 	     "their cost on the host is not in the time"),
 	FB_OPTION_CHOICE(struct fb_settings, accumulate, 0, "accumulate", "type", accumulate_names,
-			 "what engine cuda keeps sums of 8- and 16-bit floats in within a step"),
+			 "type of engine cuda's sums of 8- and 16-bit floats in a step"),
 	FB_OPTION_CHOICE(struct fb_settings, gpu_direct, 0, "gpu-direct", "auto",
 			 fb_gpu_direct_names, "RDMA devices reach GPU memory themselves (engines "
 			 "cuda, rdma); auto: by dma-buf, else peermem, else not"),
@@ -202,15 +202,16 @@ static const struct fb_option table[] = {
 	STRING(nccl_force, 0, "nccl-force", "LIST", "library", check_names,
 	       "what NCCL must use: library, grouped, ALGORITHM or ALGORITHM:PROTOCOL, or all"),
 	FB_OPTION_CHOICE(struct fb_settings, nccl_force_by, 0, "nccl-force-by", "communicator",
-			 fb_nccl_force_by_names, "what holds --nccl-force and --channels: a "
-			 "communicator, each call (NCCL 2.31), or this project's tuner plugin "
-			 "(2.24, --nccl-force only); auto: the first that can of call, plugin and "
-			 "communicator"),
+			 fb_nccl_force_by_names, "what passes --nccl-force and --channels to NCCL: "
+			 "a communicator, each call (NCCL 2.31), or this "
+			 "project's tuner plugin (2.24, --nccl-force "
+			 "only); auto: the first of call, plugin and "
+			 "communicator that is possible"),
 	FLAG(nccl_model, 0, "nccl-model",
-	     "column model_us: what NCCL's own model says of the call, by a communicator more"),
+	     "column model_us: what NCCL's model predicts; it takes one more communicator"),
 	FLAG(nccl_gpu_time, 0, "nccl-gpu-time",
-	     "column gpu_us: the kernel of a ring by the GPU's timer, by NCCL's profiler (2.27), "
-	     "which also says for path what ran where the log does not"),
+	     "column gpu_us: time of a ring's kernel by the GPU's timer, from NCCL's profiler "
+	     "(2.27); path has what it says ran, if the log does not"),
 	FB_OPTION_U64_AUTO(struct fb_settings, gpus_per_process, 0, "gpus-per-process", "N", "0", 0,
 			   64, "GPUs of each process with engine nccl-process; 0, auto: its share "
 			   "of the host's"),
@@ -221,10 +222,10 @@ static const struct fb_option table[] = {
 	U64(copy_streams, "copy-streams", "N", "0", 0, 16,
 	    "streams that copy at once with engine copy; 0: the engine chooses"),
 	STRING(tuning, 0, "tuning", "FILE", "auto", NULL,
-	       "what auto and 0 stand for: a file of `tune` or `kv-paths`; auto: this machine's; "
-	       "none"),
+	       "the table by which auto and 0 choose: a file of `tune` or `kv-paths`; auto: this "
+	       "machine's table; none"),
 	FB_OPTION_CHOICE(struct fb_settings, objective, 0, "objective", "alone", fb_auto_objectives,
-			 "what auto is to be best at: alone, or overlapped with computing"),
+			 "what auto optimises: collectives alone, or overlapped with computing"),
 	FB_OPTION_CHOICE(struct fb_settings, multicast, 0, "multicast", "off", multicast_names,
 			 "allow: libraries may use NVLink multicast, on GPUs that nobody shares"),
 	FB_OPTION_CHOICE(struct fb_settings, mpi_threads, 0, "mpi-threads", "single",
@@ -258,7 +259,7 @@ static const struct fb_option table[] = {
 	STRING(run, 0, "run", "NAME", NULL, check_run,
 	       "name of the study; by default the folder's, or host and time"),
 	STRING(tag, 0, "tag", "KEYS", NULL, fb_variant_check,
-	       "keys of your own as k=v;k=v, for the column `variant` of all rows"),
+	       "your own keys as k=v;k=v, for the column `variant` of all rows"),
 	FLAG(raw, 0, "raw", "write every repetition to samples.csv too"),
 	FLAG(raw_ranks, 0, "raw-ranks",
 	     "write each rank's begin and end of every repetition to ranks.csv too"),

@@ -50,7 +50,7 @@ void fb_tcp_variant(const struct fb_tcp_settings *settings, char *text, size_t n
 	FB_OPTION_FLAG(s, m.zerocopy, 0, "tcp-zerocopy",                                           \
 		       "send large messages with MSG_ZEROCOPY"),                                   \
 	FB_OPTION_U64(s, m.busy_poll_us, 0, "tcp-busy-poll", "US", "0", 0, 1000000,                \
-		      "microseconds to poll the device for packets; 0: as the system has it"),     \
+		      "microseconds to poll the device for packets; 0: the system's value"),	   \
 	FB_OPTION_U64(s, m.send_buffer, 0, "tcp-send-buffer", "SIZE", "0", 0, UINT64_C(1) << 30,   \
 		      "SO_SNDBUF of the sockets; 0: the kernel adapts it"),                        \
 	FB_OPTION_U64(s, m.receive_buffer, 0, "tcp-receive-buffer", "SIZE", "0", 0,                \

@@ -105,7 +105,7 @@ int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, 
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (used + items[i].length + 2 > sizeof(joined)) {
-			snprintf(why, n, "at most %d characters, the program's own keys included",
+			snprintf(why, n, "at most %d characters with the program's keys",
 				 FB_VARIANT_CHARS - 1);
 			return FB_EINPUT;
 		}
@@ -132,7 +132,7 @@ void fb_variant_put(struct fb_case *c, const char *keys)
 	}
 }
 
-/* Where the key's value begins; NULL: it is not there. */
+/* The begin of the key's value; NULL: the key is not there. */
 static const char *find(const char *variant, const char *key)
 {
 	size_t length = strlen(key);

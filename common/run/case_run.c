@@ -121,7 +121,7 @@ static int set_up(struct fb_run *run, const struct fb_case *c, void **instance, 
 				 run->world.host, fb_strerror(err));
 		fb_watchdog_fail(run->watchdog, reason);
 	}
-	/* Where this rank gave up because the job ends, the watchdog writes the reason. */
+	/* If this rank gave up because the job ends, the watchdog writes the reason. */
 	if (err && fb_watchdog_alive(run->watchdog, ""))
 		fb_watchdog_fail(run->watchdog, fb_strerror(err));
 	*setup_us = seconds * 1e6;
@@ -152,7 +152,7 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 	start = fb_clock_ticks(&run->clock);
 	fb_error_forget();
 	err = set_up(run, c, &instance, &setup_us);
-	/* What was refused and why stands in the row, as far as rank 0 knows. */
+	/* The row says what was refused and why, as far as rank 0 knows. */
 	if (err == FB_EUNSUPPORTED)
 		return record_plain(run, c, FB_STATUS_SKIPPED,
 				    *fb_error_last() ? fb_error_last() : fb_strerror(err));
@@ -192,8 +192,8 @@ bool fb_run_can(const struct fb_run *run, const struct fb_case *c, char reason[F
 {
 	reason[0] = '\0';
 	if (c->cold && c->cadence == FB_STREAMING)
-		snprintf(reason, FB_REASON_CHARS, "cold caches need cadence isolated: of calls "
-			 "back to back only the first would find them cold");
+		snprintf(reason, FB_REASON_CHARS, "cold caches need cadence isolated: only the "
+			 "first call of a batch finds them cold");
 	else
 		return !run->program->can || run->program->can(run->state, c, reason);
 	return false;

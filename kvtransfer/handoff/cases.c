@@ -179,17 +179,17 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	else if (p.staging && !p.wire)
 		snprintf(reason, FB_REASON_CHARS, "staged pages are packed: --wire packed or fp8");
 	else if (p.wire == FB_KV_WIRE_FP8 && !bf16)
-		snprintf(reason, FB_REASON_CHARS, "fp8 on the wire is made of bf16 pages");
+		snprintf(reason, FB_REASON_CHARS, "--wire fp8 needs bf16 pages");
 	else if (!fb_handoff_notifies_so(&p, e->ops, reason) ||
 		 (p.form && e->ops->can && !e->ops->can(e->mover, p.form, reason)) ||
 		 (handover && !fb_kv_carrier_can(e->ops, &p.shape, p.mode, reason)))
 		return false;
 	else if (fb_handoff_part_bytes(&p) > most)
-		snprintf(reason, FB_REASON_CHARS, "pages of a rank are %s, its memory %s",
+		snprintf(reason, FB_REASON_CHARS, "a rank's pages need %s, its memory is %s",
 			 fb_size_text((fb_handoff_part_bytes(&p) >> 20 << 20) + (1 << 20), asked),
 			 fb_size_text(most >> 20 << 20, limit));
 	else if (fb_handoff_stage_bytes(&p) > state->machine.memory_limit)
-		snprintf(reason, FB_REASON_CHARS, "messages of a rank are %s, its host memory %s",
+		snprintf(reason, FB_REASON_CHARS, "a rank's messages need %s, its memory is %s",
 			 fb_size_text((fb_handoff_stage_bytes(&p) >> 20 << 20) + (1 << 20), asked),
 			 fb_size_text(state->machine.memory_limit >> 20 << 20, limit));
 	else

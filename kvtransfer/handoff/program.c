@@ -43,8 +43,8 @@ static const struct fb_option options[] = {
 	NUMBERS(decode_run, "decode-run", "0", 0, UINT64_C(1) << 24,
 		"the same of the decode side's table; 0: as --page-run"),
 	NUMBERS(churn, "churn", "0", 0, 95,
-		"tables as an allocator leaves them that has run with so many percent of a pool "
-		"in use; 0: by --page-run"),
+		"block tables as an allocator leaves them after running with this percentage of "
+		"its pool in use; 0: by --page-run"),
 	FB_OPTION_GROUP("Transfer"),
 	NUMBERS(prefill, "prefill", "1", 1, 65536, "ranks that send"),
 	NUMBERS(decode, "decode", "1", 1, 65536, "ranks behind them that receive"),
@@ -53,15 +53,15 @@ static const struct fb_option options[] = {
 		"(shared), the same turned by half of all (shifted); auto: disjoint, or shifted "
 		"where ranks are too few"),
 	CHOICES(grains, "grain", "request", fb_handoff_grains,
-		"what has a move and a notice of its own: the request; each layer; each run of "
-		"pages, block, or chunk of --chunk-tokens, through all layers; each block of a "
-		"layer (layer-block); each head of such a block (head-slice)"),
+		"the part that is one move with one notice: the whole request; a layer; a run of "
+		"pages, a block, or a chunk of --chunk-tokens, through all layers; a block of one "
+		"layer (layer-block); a head of such a block (head-slice)"),
 	NUMBERS(chunk_tokens, "chunk-tokens", "256", 1, UINT64_C(1) << 24,
 		"tokens of a chunk of --grain chunk"),
 	CHOICES(notifies, "notify", "each", fb_handoff_notifies,
-		"how the receivers of puts are told: a notice of the mover with each move; one "
-		"behind the last move of a request to a receiver; or the sender waits for its "
-		"moves, then sends a message by MPI"),
+		"how the receivers of puts learn that data has arrived: a notice of the mover with "
+		"each move; one notice after the last move of a request to a receiver; or the "
+		"sender waits for its moves, then sends a message by MPI"),
 	CHOICES(coalesces, "coalesce", "yes", fb_handoff_coalesces,
 		"pages that are neighbours at both ends become one piece; no: each page is one, "
 		"and the mover does not join them either"),
@@ -77,16 +77,16 @@ static const struct fb_option options[] = {
 	CHOICES(forms, "form", "usual", fb_handoff_forms,
 		"how the mover carries a list; engines without the form are left out"),
 	NUMBERS(flight, "flight", "1", 1, 256,
-		"requests that pass at once, each to pages of its own"),
+		"requests that are transferred at once, each to its own pages"),
 	CHOICES(besides, "beside", "none", fb_handoff_besides,
 		"what ranks do during transfers; computing: senders compute prompts of --model, "
-		"and receivers compute tokens of other requests; times of stages have no wait for "
-		"this computing"),
+		"and receivers compute tokens of other requests; the stages do not wait for this "
+		"computing"),
 	CHOICES(builds, "build", "warm", fb_handoff_builds,
-		"moves are prepared once, or anew for each request"),
+		"moves are prepared once (warm), or again for each request (cold)"),
 	CHOICES(registers, "register", "warm", fb_handoff_builds,
-		"memory is made known to the mover once, or anew in each request, which then "
-		"prepares its moves as well"),
+		"memory is registered with the mover once (warm), or again in each request, which "
+		"then prepares its moves too (cold)"),
 	FB_OPTION_STRING(SETTINGS, trace_out, 0, "trace-out", "DIR", NULL, NULL,
 			 "appends the stages of each request to spans.csv and trace.json there"),
 	FB_OPTION_END,
@@ -165,8 +165,8 @@ static const char description[] =
 	"A request's KV cache, in pages, passes from --prefill to --decode ranks by a mover "
 	"(--engine), pushed (--algorithm put), pulled (get), or by messages that both ends post "
 	"(send). Columns say what each stage takes: building lists, posting, until the senders "
-	"have their pages back, until the receivers know that all is there. The bound is the "
-	"same bytes as one piece for each pair of ranks, by the same mover.\n\n"
+	"have their pages back, until the receivers know that all is there. The bound is the same "
+	"bytes as one piece for each pair of ranks, by the same mover.\n\n"
 	"--operation handover has no stages, and groups may be on the same ranks. --algorithm: "
 	"direct, each contiguous run to its place; batch and strided, the same in one call or by "
 	"copies of two and three dimensions; datatype, by MPI's derived datatypes; pack, gathered, "
@@ -176,8 +176,8 @@ static const char description[] =
 	"--operation fit says what a transfer, a piece and a byte cost on the way from rank 0 to "
 	"rank 1, by put, get or send, and below which piece size packing pays.\n\n"
 	"The clocks of several hosts are compared before and after each row, and times between "
-	"hosts have the error clock_error_us. Every element is compared, and what must not be "
-	"written. --bytes is not used: sizes follow from --tokens.";
+	"hosts have the error clock_error_us. Every element is compared, and so is the memory that "
+	"must not be written. --bytes is not used: sizes follow from --tokens.";
 
 static const struct fb_default kv_reshard_defaults[] = {
 	{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {NULL, NULL}};

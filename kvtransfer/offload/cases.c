@@ -136,7 +136,7 @@ bool fb_tier_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS
 	else if (fb_kv_model_unlike(j.model))
 		snprintf(reason, FB_REASON_CHARS, "%s", fb_kv_model_unlike(j.model));
 	else if (2 * j.area > most)
-		snprintf(reason, FB_REASON_CHARS, "two caches are %s, a rank's memory %s",
+		snprintf(reason, FB_REASON_CHARS, "two caches need %s, a rank's memory is %s",
 			 fb_size_text((2 * j.area >> 20 << 20) + (1 << 20), asked),
 			 fb_size_text(most >> 20 << 20, limit));
 	else if (form && strstr(form, "direct") && j.page_bytes % PAGE)

@@ -120,13 +120,13 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 	else if (!p.workers)
 		snprintf(reason, FB_REASON_CHARS, "2 ranks are needed: a router and a worker");
 	else if (c->cadence == FB_STREAMING && p.operation != FB_SERVE_REPLAY)
-		snprintf(reason, FB_REASON_CHARS, "a search for a knee is not batched");
+		snprintf(reason, FB_REASON_CHARS, "searches cannot run in batches");
 	else if (generated && p.arrivals == FB_ARRIVE_TRACE)
 		snprintf(reason, FB_REASON_CHARS, "a generated trace has no times of arrival");
 	else if (p.rate <= 0 && p.arrivals != FB_ARRIVE_TRACE)
 		snprintf(reason, FB_REASON_CHARS, "arrivals need a rate");
 	else if (p.bytes > most)
-		snprintf(reason, FB_REASON_CHARS, "a worker's cache is %s, its memory %s",
+		snprintf(reason, FB_REASON_CHARS, "a worker's cache needs %s, its memory is %s",
 			 fb_size_text((p.bytes >> 20 << 20) + (1 << 20), asked),
 			 fb_size_text(most >> 20 << 20, limit));
 	else if (p.pool_blocks * own->block_tokens < state->longest_input)

@@ -316,7 +316,8 @@ static bool can_alone(const struct fb_step_state *s, const struct fb_dag *dag,
 	bool device = fb_engines[fb_engine_index(c->engine)]->device;
 
 	if (c->redop >= 0 && c->redop != FB_SUM && (dag->alone || adds(dag))) {
-		snprintf(reason, FB_REASON_CHARS, "its tasks add up: no other --redop");
+		snprintf(reason, FB_REASON_CHARS, "the tasks of this program add up: --redop can "
+						  "only be sum");
 		return false;
 	}
 	if (!dag->alone)
@@ -327,9 +328,10 @@ static bool can_alone(const struct fb_step_state *s, const struct fb_dag *dag,
 	else if (device && !s->collective->gpu.all_reach)
 		snprintf(reason, FB_REASON_CHARS, "a GPU does not reach all others");
 	else if (device && fb_memory_by_library(fb_memory_of(c)))
-		snprintf(reason, FB_REASON_CHARS, "no other rank sees memory %s", c->memory);
+		snprintf(reason, FB_REASON_CHARS, "no other rank can access memory %s", c->memory);
 	else if (!strcmp(c->launch, "graph"))
-		snprintf(reason, FB_REASON_CHARS, "a step of several GPUs is not captured");
+		snprintf(reason, FB_REASON_CHARS, "a step of one process on several GPUs cannot be "
+						  "captured in a graph");
 	else
 		return true;
 	return false;
@@ -363,10 +365,11 @@ bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHA
 	else if (fb_step_make(s, &b, &dag))
 		snprintf(reason, FB_REASON_CHARS, "out of memory for the step");
 	else if (dag.nccl_policy && strcmp(c->engine, "nccl"))
-		snprintf(reason, FB_REASON_CHARS, "CTA policies are of engine nccl");
+		snprintf(reason, FB_REASON_CHARS, "only engine nccl has CTA policies");
 	else if (!strcmp(c->launch, "blocking") && (s->own->polls || dag.nlanes > 2) &&
 		 strcmp(c->operation, "sequential"))
-		snprintf(reason, FB_REASON_CHARS, "a call that blocks overlaps with nothing");
+		snprintf(reason, FB_REASON_CHARS, "a blocking call cannot overlap with "
+						  "computing");
 	else if (s->program->parts && !(s->program->parts[pass->schedule] & FB_PART_COPY) &&
 		 c->cadence == FB_STREAMING)
 		snprintf(reason, FB_REASON_CHARS, "collectives in place that follow each other "

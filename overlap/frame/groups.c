@@ -199,7 +199,8 @@ bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
 			continue;
 		g = find_groups(s, &dag->partitions[t->partition], c->engine);
 		if (!g) {
-			snprintf(reason, FB_REASON_CHARS, "its groups have no engine %s",
+			snprintf(reason, FB_REASON_CHARS, "engine %s cannot run on a part of the "
+							  "ranks, which this program needs",
 				 c->engine);
 			return false;
 		}

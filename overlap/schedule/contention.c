@@ -54,8 +54,8 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 	if (b->value[STREAMS] > MOST_STREAMS)
 		snprintf(reason, FB_SCHEDULE_REASON, "--streams is from 0 to %d", MOST_STREAMS);
 	else if (b->schedule >= COPY_IN && !b->device)
-		snprintf(reason, FB_SCHEDULE_REASON, "processors have one memory: nothing is "
-			 "copied to another");
+		snprintf(reason, FB_SCHEDULE_REASON, "processors have one memory, so there is "
+			 "nothing to copy");
 	else if (b->elements < FB_WITNESS * (uint64_t)b->nranks)
 		snprintf(reason, FB_SCHEDULE_REASON, "--bytes is less than %d elements for each "
 			 "rank", FB_WITNESS);

@@ -161,7 +161,8 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 		snprintf(reason, FB_SCHEDULE_REASON,
 			 "no gradients: --bytes is less than an element");
 	else if (b->value[FB_DDP_BUCKET] && g.nbuckets == 1 && b->own->bucket.value[0] == 0)
-		snprintf(reason, FB_SCHEDULE_REASON, "one bucket holds all: see bucket=whole");
+		snprintf(reason, FB_SCHEDULE_REASON, "one bucket holds all gradients: this case is "
+						     "the row bucket=whole");
 	else
 		can = true;
 	fb_gradients_free(&g);
@@ -193,7 +194,7 @@ const struct fb_schedule_program fb_schedule_ddp = {
 	"Times a step of data-parallel training from the begin of backward until all gradients are "
 	"reduced: backward computes one tensor after the other, the last layer's first, packs its "
 	"gradient into a bucket, and a full bucket's all_reduce begins while backward goes on. "
-	"What of the communication backward does not hide is exposed_us.\n\n"
+	"exposed_us is the communication that backward does not hide.\n\n"
 	"BYTES is the size of all gradients of a rank, as they are reduced. The default tensors "
 	"are those of a layer of Llama 3 8B: --bytes 3489660928 --datatype bf16 are eight of them. "
 	"Computing is real: two matrix products for each tensor.",

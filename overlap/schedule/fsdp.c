@@ -28,8 +28,8 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_NUMBERS(prefetch, "prefetch", "0,1,2,3", 0, FB_MOST_LAYERS,
 			   "layers that are gathered ahead of the one that is computed"),
 	FB_OPTION_CHOICES(struct fb_overlap_settings, reshard, 0, "reshard", "yes", reshards,
-			  "whether a gathered layer is given up behind forward, and gathered again "
-			  "for backward"),
+			  "whether a gathered layer is freed after forward and gathered again for "
+			  "backward"),
 	FB_OVERLAP_NUMBERS(shard, "shard", "0", 0, 1 << 20,
 			   "ranks that share a model (hybrid shard), the others are replicas; 0: "
 			   "all"),
@@ -134,8 +134,8 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 		snprintf(reason, FB_SCHEDULE_REASON, "--shard %llu does not divide %d ranks",
 			 (unsigned long long)ranks, b->nranks);
 	else if (b->value[RESHARD] == KEEPS && b->value[PREFETCH] != b->own->prefetch.value[0])
-		snprintf(reason, FB_SCHEDULE_REASON, "without reshard there is a place for each "
-			 "layer: see the first --prefetch");
+		snprintf(reason, FB_SCHEDULE_REASON, "without reshard each layer has a place: see "
+			 "the row of the first --prefetch");
 	else
 		return true;
 	return false;

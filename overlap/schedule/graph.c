@@ -79,9 +79,9 @@ const struct fb_schedule_program fb_schedule_graph = {
 	.summary = "a step launched task by task, and as one captured graph",
 	.description =
 	"Times a step of data-parallel training with many small tasks: launched one by one, "
-	"replayed from a graph that was captured once, and from one that is captured anew in each "
-	"step. Columns capture_us and instantiate_us are what making the graph takes, break_even "
-	"after how many steps that has paid.\n\n"
+	"replayed from a graph that was captured once, and from one that is captured again in each "
+	"step. Columns capture_us and instantiate_us are the times to make the graph; break_even "
+	"is the number of steps after which it has saved more than it cost.\n\n"
 	"BYTES is the size of all gradients of a rank.",
 	.options = options, .defaults = defaults, .schedules = schedules, .modes = modes,
 	.has_base = true,

@@ -47,7 +47,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_U64(storage, "storage-bytes", "8M", 1, UINT64_C(1) << 34,
 		       "what is read from a file beside the step, or written as a checkpoint"),
 	FB_OPTION_STRING(struct fb_overlap_settings, storage_folder, 0, "storage-folder", "FOLDER",
-			 NULL, NULL, "where that file is, as on a file system that is behind the "
+			 NULL, NULL, "folder of that file, for example on a file system behind the "
 			 "same network; none given: the system's temporary folder"),
 	FB_OVERLAP_U64(input, "input-bytes", "4M", 4, UINT64_C(1) << 34,
 		       "input of a step, copied beside it"),
@@ -72,10 +72,10 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 			    b->schedule == PAGEABLE;
 
 	if (of_gpu && !b->device)
-		snprintf(reason, FB_SCHEDULE_REASON, "processors have neither streams nor another "
+		snprintf(reason, FB_SCHEDULE_REASON, "processors have neither streams nor device "
 			 "memory");
 	else if ((b->schedule == UNPINNED || b->schedule == ONE_CORE) && b->device)
-		snprintf(reason, FB_SCHEDULE_REASON, "on a GPU no thread computes");
+		snprintf(reason, FB_SCHEDULE_REASON, "on a GPU no host thread computes");
 	else
 		return true;
 	return false;
@@ -164,7 +164,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 
 const struct fb_schedule_program fb_schedule_hazards = {
 	.name = "hazards",
-	.summary = "what one careless thing costs a step of training",
+	.summary = "what one common mistake costs a step of training",
 	.description =
 	"Times a step of data-parallel training with one mistake in it: the loss read back, a wait "
 	"behind each bucket, a line printed for each layer, and others. Behind each such step the "

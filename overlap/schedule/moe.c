@@ -30,8 +30,8 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_SCHEDULES("sequential,overlap", schedules,
 			     "all tokens at once, or two micro-batches that overlap"),
 	FB_OPTION_SIZES(struct fb_overlap_settings, experts_skew, 0, "skew", "0,100",
-			"how much more often the last rank's experts are asked for than the "
-			"first rank's, in percent"),
+			"by how many percent more often tokens go to the last rank's experts than "
+			"to the first rank's"),
 	FB_OPTION_CHOICES(struct fb_overlap_settings, dispatch, 0, "dispatch", "same", dispatches,
 			  "how tokens go out: in the datatype, or in 8 bits with scales"),
 	FB_OVERLAP_U64(topk, "topk", "8", 1, 64, "experts of each token"),

@@ -93,7 +93,7 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 	else if (width_of(b) > 1 && b->nn)
 		snprintf(reason, FB_SCHEDULE_REASON, "--tensor-ranks has equal layers, no --model");
 	else if (width_of(b) == 1 && b->value[PLACEMENT])
-		snprintf(reason, FB_SCHEDULE_REASON, "one rank has a stage: no other placement");
+		snprintf(reason, FB_SCHEDULE_REASON, "one rank a stage: no other placement");
 	else if (b->value[BATCHES] < 1 || b->value[BATCHES] > FB_MOST_LAYERS)
 		snprintf(reason, FB_SCHEDULE_REASON, "--microbatches is from 1 to %d",
 			 FB_MOST_LAYERS);

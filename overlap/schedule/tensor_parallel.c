@@ -33,7 +33,7 @@ static const struct fb_option options[] = {
 			     "with reduce_scatter and all_gather"),
 	FB_OPTION_SIZES(struct fb_overlap_settings, chunks, 0, "chunks", "1,2,4",
 			"parts of the tokens, computed and communicated one behind the other; 0: "
-			"the quickest of 1, 2, 4 and 8, which is measured and said in path"),
+			"the quickest of 1, 2, 4 and 8, which column path names"),
 	FB_OPTION_SIZES(struct fb_overlap_settings, degree, 0, "degree", "0",
 			"ranks that share a layer (tensor parallel), the others are replicas; 0: "
 			"all"),
@@ -99,7 +99,7 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 			 (unsigned long long)tokens, (unsigned long long)chunks);
 	else if (b->schedule != FB_TENSOR_ALL_REDUCE && b->schedule != FB_TENSOR_TRAIN &&
 		 tokens / chunks * b->own->hidden % ranks)
-		snprintf(reason, FB_SCHEDULE_REASON, "a chunk is not equal shares of %llu ranks",
+		snprintf(reason, FB_SCHEDULE_REASON, "%llu ranks cannot share a chunk equally",
 			 (unsigned long long)ranks);
 	else
 		return true;

@@ -118,7 +118,7 @@ static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS]
 	/* Whether the system gives transparent huge pages is asked for shared memory only. */
 	stores.huge_pages |= strcmp(cost->transport, "shm") != 0;
 	if (cost->sized && !c->bytes) {
-		snprintf(reason, FB_REASON_CHARS, "no memory without bytes");
+		snprintf(reason, FB_REASON_CHARS, "memory of 0 bytes cannot be measured");
 		return false;
 	}
 	/* A GPU's driver, and libraries, need some as well. */

@@ -171,11 +171,12 @@ static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 	if (e->reason[0])
 		snprintf(reason, FB_REASON_CHARS, "%s", e->reason);
 	else if (job->bytes > e->max_message)
-		snprintf(reason, FB_REASON_CHARS, "a request of the device is of at most %llu "
-			 "bytes", (unsigned long long)e->max_message);
+		snprintf(reason, FB_REASON_CHARS, "the device takes at most %llu bytes in a "
+			 "request", (unsigned long long)e->max_message);
 	else if (e->cm && marks_packets(job))
-		snprintf(reason, FB_REASON_CHARS, "the connection manager marks all packets alike: "
-			 "not with --rdma-connect cm");
+		snprintf(reason, FB_REASON_CHARS, "the connection manager gives all packets the "
+			 "same mark: not possible with --rdma-connect "
+			 "cm");
 	else if (fb_raw_is_atomic(verb) && !e->atomics)
 		snprintf(reason, FB_REASON_CHARS, "the device has no atomic operations");
 	else if (is_on_device(c) && e->how == FB_RDMA_HOST)
@@ -184,12 +185,12 @@ static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 		snprintf(reason, FB_REASON_CHARS, "a processor does not see what is written into "
 			 "a GPU's memory: write_imm tells it");
 	else if (verb == FB_RAW_WRITE && job->verb == FB_SEND && e->settings->relaxed_ordering)
-		snprintf(reason, FB_REASON_CHARS, "who waits for bytes in memory needs ordered "
-			 "writes: not with --rdma-relaxed-ordering");
+		snprintf(reason, FB_REASON_CHARS, "a rank that polls memory needs ordered writes: "
+			 "not possible with --rdma-relaxed-ordering");
 	else if (verb == FB_RAW_WRITE && job->verb == FB_SEND &&
 		 job->wait != FB_RDMA_WAIT_POLL)
-		snprintf(reason, FB_REASON_CHARS, "no event tells of a WRITE that arrives: its "
-			 "receiver polls memory");
+		snprintf(reason, FB_REASON_CHARS, "no completion event signals that a WRITE has "
+			 "arrived: the receiver has to poll memory");
 	else
 		return true;
 	return false;

@@ -66,19 +66,21 @@ bool fb_local_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 	most = most && most < state->stores.limit / 2 ? most : state->stores.limit / 2;
 	most = place->limit / 2 < most ? place->limit / 2 : most;
 	if (!c->bytes)
-		snprintf(reason, FB_REASON_CHARS, "no message without bytes");
+		snprintf(reason, FB_REASON_CHARS, "messages of 0 bytes are not possible here");
 	else if (c->bytes % fb_datatype_size(c->datatype))
 		snprintf(reason, FB_REASON_CHARS, "%s is no whole number of %s",
 			 fb_size_text(c->bytes, asked), fb_datatype_name(c->datatype));
 	else if (kernel && is_pageable(kind))
 		snprintf(reason, FB_REASON_CHARS, "kernels do not reach memory %s", c->memory);
 	else if (is_pageable(kind) && !strcmp(c->launch, "graph"))
-		snprintf(reason, FB_REASON_CHARS, "graphs want memory that stays in its place");
+		snprintf(reason, FB_REASON_CHARS, "graphs need memory whose address stays the "
+						  "same");
 	else if (kind == FB_MEMORY_MANAGED && c->bytes > MANAGED_BYTES)
-		snprintf(reason, FB_REASON_CHARS, "managed memory is for up to %d MiB",
+		snprintf(reason, FB_REASON_CHARS, "managed memory is measured up to %d MiB",
 			 MANAGED_BYTES >> 20);
 	else if (fb_local_direction_of(c) == FB_LOCAL_PING_PONG && c->bytes > FB_LOCAL_LL_BYTES)
-		snprintf(reason, FB_REASON_CHARS, "messages to a kernel are up to %d bytes",
+		snprintf(reason, FB_REASON_CHARS, "messages to a running kernel have at most %d "
+						  "bytes",
 			 FB_LOCAL_LL_BYTES);
 	else if (!state->has_gpu)
 		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);

@@ -201,7 +201,7 @@ expect "too few ranks" \
 go 3 --engine shm --algorithm disaggregated --arrivals trace
 expect "no times" "$(rows ',skipped,a generated trace has no times of arrival,')" 1
 go 3 --engine shm --algorithm disaggregated --operation replay,knee --cadence streaming
-expect "batches of searches" "$(rows ',knee,.*,skipped,a search for a knee is not batched,')" 1
+expect "batches of searches" "$(rows ',knee,.*,skipped,searches cannot run in batches,')" 1
 expect "batches of replays" "$(rows ',replay,.*,streaming,.*,(ok|few),')" 1
 go 3 --engine shm --algorithm disaggregated --pool-blocks 1
 expect "a small cache" "$(rows ',skipped,"?the longest prompt has')" 1

@@ -48,7 +48,7 @@ runs 2 "$program" --engine host --transport tcp --operation open --communicators
 runs 4 "$program" --engine host,mpi --communicators 2 --grid 2x2x1,4x1x1 --algorithm ring
 all_set call_us 'communicators=2;grid=(2x2x1|4x1x1)' 12
 runs 2 "$program" --engine mpi --operation dup --grid 2x2x1 --communicators 1,2,4
-expect "a grid of others" "$(grep -c 'grid 2x2x1 is of 4 ranks, not of 2' "$FB_TMP/out")" 3
+expect "a grid of others" "$(grep -c 'grid 2x2x1 needs 4 ranks, not 2' "$FB_TMP/out")" 3
 # refused TEXT OPTION...: exit code 3, and an error line with that text.
 refused() {
 	"$program" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err"
@@ -99,7 +99,7 @@ if [ -x "$program" ]; then
 		all_set "$column" ',fragment,' 1
 	done
 	runs 1 "$program" "${nccl[@]}" --operation shrink --communicators 1,2,4
-	expect "one rank" "$(grep -c 'a member less needs two ranks' "$FB_TMP/out")" 3
+	expect "one rank" "$(grep -c 'one rank less needs at least two ranks' "$FB_TMP/out")" 3
 	runs 2 "$program" "${nccl[@]}" --operation init --nccl-force ring,ring:ll,tree \
 		--communicators 1
 	all_set call_us ',init,nccl,(ring|tree),(library|ll),' 3

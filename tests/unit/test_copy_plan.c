@@ -210,7 +210,7 @@ static void test_reasons(void)
 	op = (struct fb_operation){.collective = FB_ALL_REDUCE};
 	CHECK(fb_copy_can(&op, false, why, sizeof(why)));
 	CHECK(!fb_copy_can(&op, true, why, sizeof(why)));
-	CHECK_STR(why, "what is summed is pushed");
+	CHECK_STR(why, "data that is summed can only be pushed");
 	op = (struct fb_operation){.collective = FB_ALL_TO_ALL, .in_place = true};
 	CHECK(!fb_copy_can(&op, false, why, sizeof(why)));
 	CHECK_STR(why, "all_to_all in place needs memory between");

@@ -70,13 +70,13 @@ static void test_reasons(void)
 		      "NCCL's collnetdirect needs a plugin and NCCL_COLLNET_ENABLE=1");
 	expect_reason("symk:agxll_r", FB_ALL_REDUCE, 1, false, "");
 	expect_reason("symk:st", FB_ALL_REDUCE, 1, false,
-		      "NCCL has no symmetric kernel st for this");
+		      "NCCL has no symmetric kernel st for this call");
 	expect_reason("symk:stmc", FB_ALL_GATHER, 1, false, "multicast off");
 	expect_reason("symk:stmc", FB_ALL_GATHER, 1, true, "");
 	expect_reason("grouped", FB_GATHER, 1, false, "");
 	expect_reason("grouped", FB_ALL_REDUCE, 1, false, "NCCL has a function for all_reduce");
 	expect_reason("grouped", FB_SEND_RECV, 1, false,
-		      "send_recv by NCCL is grouped anyway: algorithm library");
+		      "NCCL groups sends for send_recv anyway: use library");
 }
 
 /* What the environment was comes back, set or not. */

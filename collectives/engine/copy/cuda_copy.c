@@ -75,7 +75,7 @@ static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
 	else if (!strcmp(c->memory, "pinned") && !fb_group_one_host(e->group))
 		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");
 	else if (fb_copy_is_sum(op) && e->group->nranks > FB_GPU_MOST_SUMMANDS)
-		snprintf(reason, FB_REASON_CHARS, "sums are of %d ranks at most",
+		snprintf(reason, FB_REASON_CHARS, "sums are possible over at most %d ranks",
 			 FB_GPU_MOST_SUMMANDS);
 	else if ((size_t)fb_copy_flags(e->group->nranks) * FLAG_BYTES > FLAGS_BYTES)
 		snprintf(reason, FB_REASON_CHARS, "%d ranks are more than there are flags for",

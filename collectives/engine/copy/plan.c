@@ -23,7 +23,7 @@ bool fb_copy_can(const struct fb_operation *op, bool pull, char *reason, size_t 
 	if (op->collective == FB_BARRIER)
 		snprintf(reason, n, "copy engines cannot do %s", info->name);
 	else if (pull && fb_copy_is_sum(op))
-		snprintf(reason, n, "what is summed is pushed");
+		snprintf(reason, n, "data that is summed can only be pushed");
 	else if (exchanges && op->in_place)
 		snprintf(reason, n, "%s in place needs memory between", info->name);
 	else

@@ -246,7 +246,7 @@ bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *cta
 		      size_t n)
 {
 	if (ctas->max && ctas->min > ctas->max) {
-		snprintf(reason, n, "at least %d CTAs are more than at most %d", ctas->min,
+		snprintf(reason, n, "fewest CTAs (%d) are more than most (%d)", ctas->min,
 			 ctas->max);
 		return false;
 	}

@@ -92,7 +92,7 @@ static bool copies(const struct fb_case *c, const struct fb_operation *op, char 
 	if (fb_nccl_registration_of(c->registration) != FB_NCCL_WINDOW_COPY)
 		return true;
 	if (op->ctas.policy)
-		snprintf(reason, FB_REASON_CHARS, "registration window-copy is CTA policy zero");
+		snprintf(reason, FB_REASON_CHARS, "window-copy already uses CTA policy zero");
 	else if (strcmp(c->algorithm, "library"))
 		snprintf(reason, FB_REASON_CHARS, "copy engines have no algorithm to force");
 	else if (what != FB_ALL_GATHER && what != FB_ALL_TO_ALL && what != FB_GATHER &&
@@ -251,7 +251,7 @@ static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 	    r->group->need.registration == FB_NCCL_WINDOW)
 		return fb_error(FB_EUNSUPPORTED, "NCCL does not say what ran, and kernels of "
 				"windows ignore what a communicator is forced to");
-	snprintf(why, sizeof(why), "NCCL did not ask the tuner plugin, or has no %s%s%s for this",
+	snprintf(why, sizeof(why), "NCCL did not ask the tuner plugin, or has no %s%s%s here",
 		 r->choice.algorithm, any ? "" : ":", any ? "" : r->choice.protocol);
 	return r->by == FB_NCCL_BY_PLUGIN ? refuse(r, r->obeyed ? FB_OK : FB_EUNSUPPORTED, why)
 					  : FB_OK;

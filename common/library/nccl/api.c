@@ -53,7 +53,7 @@ int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
 		memcpy(&found.ResetDebugInit, &address, sizeof(address));
 	}
 	if (found.GetVersion(&found.version) != FB_NCCL_SUCCESS) {
-		snprintf(reason, n, "%s does not tell its version", file);
+		snprintf(reason, n, "%s does not report its version", file);
 		return FB_EUNSUPPORTED;
 	}
 	found.file = fb_library_file(found.handle);

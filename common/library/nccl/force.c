@@ -214,7 +214,7 @@ static bool can_group(enum fb_collective collective, char *reason, size_t n)
 	if (collective == FB_ALL_TO_ALL || collective == FB_GATHER || collective == FB_SCATTER)
 		return true;
 	if (collective == FB_ALL_TO_ALL_V || collective == FB_SEND_RECV)
-		snprintf(reason, n, "%s by NCCL is grouped anyway: algorithm library",
+		snprintf(reason, n, "NCCL groups sends for %s anyway: use library",
 			 fb_collective_info(collective)->name);
 	else
 		snprintf(reason, n, "NCCL has a function for %s",
@@ -252,7 +252,7 @@ static bool symmetric_can(const struct symmetric *kernel, int bit,
 			  const struct fb_nccl_place *place, char *reason, size_t n)
 {
 	if (!(kernel->collectives & bit))
-		snprintf(reason, n, "NCCL has no symmetric kernel %s for this", kernel->name);
+		snprintf(reason, n, "NCCL has no symmetric kernel %s for this call", kernel->name);
 	else if (kernel->multicast && !place->multicast)
 		snprintf(reason, n, "multicast off");
 	else if (place->nranks == 1)

@@ -76,7 +76,7 @@ static bool cuda_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 	if (job->nflows > FB_P2P_MOST_FLOWS)
 		snprintf(reason, FB_REASON_CHARS, "more than %d flows", FB_P2P_MOST_FLOWS);
 	else if (ll && job->bytes > FB_P2P_LL_BYTES)
-		snprintf(reason, FB_REASON_CHARS, "ll is for messages up to %d bytes",
+		snprintf(reason, FB_REASON_CHARS, "protocol ll takes messages up to %d bytes",
 			 FB_P2P_LL_BYTES);
 	else
 		return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program opens once; see session.h. */
+/* The things that a program opens once; see session.h. */
 #include "common/session.h"
 
 #include <inttypes.h>

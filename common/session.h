@@ -28,7 +28,7 @@ struct fb_session {
 	const struct fb_settings *settings; /* those of the command line; they never change */
 	const void *own;		    /* values of the program's own options; or NULL */
 	const struct fb_clock *clock;	    /* open before the first case, not yet in `open` */
-	struct fb_watchdog *watchdog;	    /* NULL: nobody watches (tests) */
+	struct fb_watchdog *watchdog;	    /* NULL: no watchdog (tests) */
 	struct fb_facts *facts;		    /* this rank's; NULL: nobody collects them (tests) */
 	struct fb_counters *counters;	    /* around the case under way; NULL: nobody reads */
 	struct fb_session_things *things;
@@ -61,7 +61,7 @@ void fb_launch_fact(const struct fb_session *session, const char *key, const cha
 /* Facts of this launch: KEY.file_system and KEY.disk of a folder (NULL: $TMPDIR, or /tmp). */
 void fb_folder_facts(const struct fb_session *session, const char *key, const char *folder);
 
-/* What begins the keys of facts about this program's launch. Returns buf. */
+/* The prefix of the keys of facts about this program's launch. Returns buf. */
 enum { FB_FACT_KEY_CHARS = 192 };
 const char *fb_session_prefix(const struct fb_session *session, char buf[FB_FACT_KEY_CHARS]);
 

@@ -53,7 +53,7 @@ static int io_error(const struct fb_append *file, const char *what)
 	return fb_error(FB_EIO, "cannot %s '%s': %s", what, file->path, strerror(errno));
 }
 
-/* Whether the file still is what was written: nobody has taken it away or changed its length. */
+/* Whether the file is still the one that was written: not removed, and of the same length. */
 static int check_there(const struct fb_append *file)
 {
 	struct stat st, named;
@@ -97,7 +97,7 @@ static int write_whole(struct fb_append *file, const char *text, size_t bytes)
 		file->broken ? "its last line is torn" : "all that was written before is whole");
 }
 
-/* Where the last whole line of the file ends, or -1. */
+/* The offset at which the last whole line of the file ends, or -1. */
 static off_t end_of_lines(int fd, off_t size)
 {
 	char block[BLOCK];

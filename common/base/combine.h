@@ -9,7 +9,7 @@
 #include "common/base/datatype.h"
 
 enum fb_simd {
-	FB_SIMD_BASE, /* what the compiler was told to build for */
+	FB_SIMD_BASE, /* the instruction set that the compiler was told to build for */
 	FB_SIMD_AVX2, /* with F16C; x86-64 only */
 	FB_SIMD_AVX512,
 	FB_SIMDS,

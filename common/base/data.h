@@ -20,7 +20,7 @@ struct fb_data {
 	enum fb_redop op; /* the operation the data must be exact under; FB_SUM for movement */
 	bool reduces;     /* false: movement only, all bit patterns of the type may be used */
 	int nranks;       /* ranks that contribute to one reduced element */
-	uint64_t shift;   /* first element of this call's data, for whoever has new data for each */
+	uint64_t shift;   /* first element of this call's data, if each call has new data */
 };
 
 /*

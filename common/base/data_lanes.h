@@ -13,7 +13,7 @@ static void LANES(words)(const uint32_t *restrict base, uint32_t key, WORD *rest
 		out[i] = LANES(word)(base[i], key);
 }
 
-/* What one rank adds. */
+/* The value that one rank adds. */
 static void LANES(term)(const struct fb_data_terms *terms, const uint32_t *restrict base,
 			uint32_t rank, WORD *restrict out)
 {
@@ -122,7 +122,7 @@ static void LANES(product)(const struct fb_data_terms *terms, const uint32_t *re
 	}
 }
 
-/* The extreme value of each lane, whoever holds it. */
+/* The extreme value of each lane, whichever rank holds it. */
 static void LANES(best)(const struct fb_data_extremes *extremes, const uint32_t *restrict base,
 			WORD *restrict out)
 {
@@ -132,7 +132,7 @@ static void LANES(best)(const struct fb_data_extremes *extremes, const uint32_t 
 		out[i] = (LANES(word)(base[i], extremes->best_key) & keep) | set;
 }
 
-/* What one rank compares: the extreme value where the rank was drawn, else a moderate one. */
+/* The value that one rank compares: the extreme one if the rank was drawn, else a moderate one. */
 static void LANES(extreme)(const struct fb_data_extremes *extremes, const uint32_t *restrict base,
 			   uint32_t key, uint32_t rank, uint32_t n, WORD *restrict out)
 {

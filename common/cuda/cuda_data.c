@@ -80,7 +80,7 @@ static struct {
 	size_t n;
 } lists[MOST_DEVICES];
 
-/* After an error nobody knows what is there. */
+/* After an error the contents are not known. */
 static void forget(struct fb_check_result *result)
 {
 	for (int d = 0; d < MOST_DEVICES; d++)
@@ -114,7 +114,7 @@ static int result_of_device(struct fb_check_result **result)
 	return err;
 }
 
-/* What kernels have found, and nothing again for the next ones. */
+/* Reads what kernels have found, and resets it for the next ones. */
 static int found_by(struct fb_check_result *result, struct fb_check_result *host)
 {
 	int err = fb_device_get(host, result, sizeof(*host));

@@ -76,7 +76,7 @@ struct device {
 	char peer[LINKS][ID_CHARS]; /* [up - to_switches] */
 };
 
-/* What the driver fills lies in memory of its own with room behind, as in cuda_nvml.h. */
+/* The driver fills separate memory with room behind it, as in cuda_nvml.h. */
 struct host {
 	const struct fb_nvml *nvml;
 	const struct fb_session *session;

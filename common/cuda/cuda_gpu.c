@@ -9,7 +9,7 @@
 #include "common/cuda/cuda_nvml.h"
 #include "common/cuda/cuda_segment.h"
 
-/* What ranks exchange: where there is no device, `local` is -1 and the rest is unset. */
+/* The data that ranks exchange. Without a device, `local` is -1 and the rest is unset. */
 struct card {
 	int present, device, devices, node, posix, fabric;
 	char bus_id[16], host[64];

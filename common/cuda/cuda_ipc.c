@@ -59,7 +59,7 @@ static struct ipc_memory *take(struct fb_gpu_kept *kept, int i)
 	return m;
 }
 
-/* The smallest that holds so many bytes, or NULL. */
+/* The smallest one that holds this many bytes, or NULL. */
 static struct ipc_memory *find(struct fb_gpu_kept *kept, size_t bytes)
 {
 	int best = -1;
@@ -147,7 +147,7 @@ static int make(struct ipc_memory *m, const struct fb_gpu *gpu, const int *part_
 	for (int r = 0; r < w->nranks && !err; r++) {
 		int part = part_of[r];
 
-		/* What this GPU does not reach stays NULL: nothing may be sent that way. */
+		/* Memory that this GPU does not reach stays NULL: nothing may be sent to it. */
 		if (part < 0 || part == m->own || !gpu->reaches[r])
 			continue;
 		err = FB_CUDA(cudaIpcOpenMemHandle((void **)&m->parts[part], handles[part],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kinds of GPU segments share; internal to common/cuda. */
+/* Definitions that the kinds of GPU segments share; internal to common/cuda. */
 #ifndef FB_COMMON_CUDA_CUDA_SEGMENT_H
 #define FB_COMMON_CUDA_CUDA_SEGMENT_H
 

@@ -24,7 +24,7 @@ enum {
 	MOST_IN_GRAPH = 1024,
 	FIRST_GRAPH = 16,     /* calls, before a size has been seen twice */
 	EVENT_CALLS = 8,      /* shorter batches are not timed by events */
-	EVENT_SAMPLES = 4096, /* the last so many count */
+	EVENT_SAMPLES = 4096, /* only this many of the last ones count */
 	HELD_COMMANDS = 512,
 };
 

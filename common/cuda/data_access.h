@@ -12,7 +12,7 @@
 
 enum { FB_DATA_THREADS = 256 };
 
-/* Element i of an array of so many bytes each, its bits. */
+/* The bits of element i of an array whose elements have this many bytes. */
 static __device__ inline void fb_data_put(void *to, uint64_t i, uint32_t bytes, uint64_t value)
 {
 	if (bytes == 1)
@@ -36,7 +36,7 @@ static __device__ inline uint64_t fb_data_get(const void *from, uint64_t i, uint
 	return ((const uint64_t *)from)[i];
 }
 
-/* The bits that an element of so many bytes has. */
+/* A mask of the bits that an element of this many bytes has. */
 static __device__ inline uint64_t fb_data_mask(uint32_t bytes)
 {
 	return bytes == 8 ? ~(uint64_t)0 : ((uint64_t)1 << bytes * 8) - 1;

@@ -31,7 +31,7 @@ struct fb_element_recipe {
 	struct fb_data_extremes extremes;
 };
 
-/* Who the element is of: a rank's input, or the reduction over all. */
+/* The owner of the element: a rank's input, or the reduction over all ranks. */
 struct fb_element_source {
 	uint32_t reduced, rank;
 };
@@ -92,7 +92,7 @@ FB_ELEMENT uint32_t fb_element_draw(uint32_t base, uint32_t n)
 	return (uint32_t)((uint64_t)base * n >> 32);
 }
 
-/* What a rank of residue class `residue` adds. */
+/* The value that a rank of residue class `residue` adds. */
 FB_ELEMENT uint64_t fb_element_term(const struct fb_data_terms *t, uint32_t g, uint32_t base,
 				    uint32_t residue, bool wide)
 {

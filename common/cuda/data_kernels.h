@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What data.cu gives to cuda_data.c: the launches, on the default stream. */
+/* Functions of data.cu that cuda_data.c calls: the launches, on the default stream. */
 #ifndef FB_COMMON_CUDA_DATA_KERNELS_H
 #define FB_COMMON_CUDA_DATA_KERNELS_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* What a check found, in device memory. */
+/* The result of a check, in device memory. */
 struct fb_check_result {
 	unsigned long long errors;
 	unsigned long long first; /* index of the first wrong element; largest: none */

@@ -105,7 +105,7 @@ FB_DEVICE uint64_t fb_device_time(void)
 	return ns;
 }
 
-/* Own memory that nobody else touches during the call. */
+/* Private memory that no other thread touches during the call. */
 FB_DEVICE uint64_t fb_load_private(uint64_t address)
 {
 	return *(const uint64_t *)address;
@@ -346,7 +346,7 @@ FB_DEVICE bool fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane
 	return together;
 }
 
-/* What was stored before is seen before what any thread of the warp stores later. */
+/* Orders earlier stores before everything that any thread of the warp stores later. */
 FB_DEVICE void fb_order_warp(void)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");

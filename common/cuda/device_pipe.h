@@ -23,7 +23,7 @@ struct fb_pipe {
 	uint32_t phases;      /* bit s: the parity of the phase that stage s ends next */
 };
 
-/* What is moved: sources, then destinations, all multiples of 16; tiles of `each` bytes. */
+/* The ranges to move: sources, then destinations, all multiples of 16; tiles of `each` bytes. */
 struct fb_tiles {
 	const uint64_t *address; /* [nsrc + ndst] */
 	uint32_t nsrc, ndst, each;

@@ -59,7 +59,7 @@ FB_DEVICE void fb_tma_fence_shared(void)
 	FB_TMA_ASM("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* The barrier's phase ends when so many bytes more have been loaded. */
+/* The barrier's phase ends when this many more bytes have been loaded. */
 FB_DEVICE void fb_tma_expect(uint64_t *barrier, uint32_t bytes)
 {
 	(void)barrier;

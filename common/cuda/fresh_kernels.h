@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What fresh.cu gives to cuda_fresh.c: launches that return a cudaError_t. */
+/* Functions of fresh.cu that cuda_fresh.c calls: launches that return a cudaError_t. */
 #ifndef FB_COMMON_CUDA_FRESH_KERNELS_H
 #define FB_COMMON_CUDA_FRESH_KERNELS_H
 

@@ -71,7 +71,7 @@ void fb_gpu_view_close(struct fb_gpu *view);
 /* Local: the number of a rank's GPU in this process; negative: the process does not see it. */
 int fb_gpu_device_of(const struct fb_gpu *gpu, int rank);
 
-/* Local: bytes of the current device that nobody has; 0 where the runtime does not say. */
+/* Local: free bytes of the current device; 0 where the runtime does not say. */
 size_t fb_gpu_free_bytes(void);
 
 /* Local: false where NVML is missing or does not say. */

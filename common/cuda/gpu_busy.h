@@ -27,7 +27,7 @@ struct fb_gpu_busy *fb_gpu_busy_begin(const struct fb_gpu *gpu);
 /* Local: writes what it learned and frees `busy`. NULL: writes nothing. */
 void fb_gpu_busy_end(struct fb_gpu_busy *busy, struct fb_gpu_busy_shares *shares);
 
-/* Carries out so many calls of what is measured, one after the other. 0 or an error. */
+/* Carries out this many measured calls, one after the other. 0 or an error. */
 typedef int (*fb_gpu_busy_run_fn)(void *arg, int calls);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks agree on of GPUDirect RDMA, with CUDA or without; see gpu_direct.h. */
+/* The agreement of ranks on GPUDirect RDMA, with CUDA or without; see gpu_direct.h. */
 #include "common/cuda/gpu_direct.h"
 
 #include <stdio.h>

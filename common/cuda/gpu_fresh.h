@@ -18,7 +18,7 @@
 
 struct fb_gpu_fresh; /* opaque */
 
-/* What the consumers have seen since the last reset. */
+/* The results of the consumers since the last reset. */
 struct fb_fresh_seen {
 	uint64_t calls, wrong_calls;
 	uint64_t errors; /* elements */

@@ -27,7 +27,7 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 		session->counters->gpu = gpu;
 		session->counters->read_gpu = read_links;
 	}
-	/* For whoever looks for the GPU of a slow rank. */
+	/* Helps a reader to find the GPU of a slow rank. */
 	if (!err) {
 		fb_gpu_facts(gpu, session);
 		fb_launch_fact(session, "rank.gpu", "%d at %s", gpu->device, gpu->bus_id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stream.cu gives to cuda_cache.c and cuda_hold.c: launches that return a cudaError_t. */
+/* Launches of stream.cu, for cuda_cache.c and cuda_hold.c. They return a cudaError_t. */
 #ifndef FB_COMMON_CUDA_STREAM_KERNELS_H
 #define FB_COMMON_CUDA_STREAM_KERNELS_H
 
@@ -9,7 +9,7 @@
 /* In host memory that the device maps. Both wrap. */
 struct fb_hold_gate {
 	uint32_t open;	  /* by the host: up to this hold everything may go on */
-	uint32_t gave_up; /* by the kernel: the last hold that nobody ended in time */
+	uint32_t gave_up; /* by the kernel: the last hold that was not ended in time */
 };
 
 #ifdef __cplusplus

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The functions of cuBLAS that the suite uses, found at run time; its header is not needed.
- */
+/* The functions of cuBLAS that the suite uses, found at run time; its header is not needed. */
 #ifndef FB_COMMON_LIBRARY_CUBLAS_H
 #define FB_COMMON_LIBRARY_CUBLAS_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What is used of cuBLASLt, found at run time; its header is not needed. It has products of 8-bit
- * floats, which cuBLAS has not.
- */
+/* cuBLASLt, found at run time without its header. It has products of 8-bit floats. */
 #ifndef FB_COMMON_LIBRARY_CUBLASLT_H
 #define FB_COMMON_LIBRARY_CUBLASLT_H
 

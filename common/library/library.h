@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Optional libraries, opened at run time: one binary runs with any version of them, and without.
- */
+/* Optional libraries, opened at run time: one binary runs with any version of them, and without. */
 #ifndef FB_COMMON_LIBRARY_LIBRARY_H
 #define FB_COMMON_LIBRARY_LIBRARY_H
 
@@ -44,7 +42,7 @@ const char *fb_library_functions(void *handle, const struct fb_library_symbol *t
 /* NULL is fine. A library that has threads is not closed. */
 void fb_library_close(void *handle);
 
-/* Where it was loaded from, in the linker's memory; NULL where the linker does not say. */
+/* The file that it was loaded from, in the linker's memory; NULL where the linker does not say. */
 const char *fb_library_file(void *handle);
 
 /*

@@ -119,7 +119,7 @@ static int start(struct fb_nvshmem *nv, const struct fb_group *world, char why[F
 	if (code)
 		snprintf(why, FB_REASON_CHARS, "NVSHMEM %s does not start: %s returned %d",
 			 fb_nvshmem_version(nv, version), call, code);
-	/* Where it finds no GPU it returns 0, and the first allocation would end the process. */
+	/* If it finds no GPU it returns 0, and the first allocation would end the process. */
 	else if (nv->init_status() < FB_NVSHMEM_INITIALISED)
 		snprintf(why, FB_REASON_CHARS, "NVSHMEM %s does not start: it finds no GPU",
 			 fb_nvshmem_version(nv, version));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is used of OpenBLAS, found at run time; its header is not needed. */
+/* The functions of OpenBLAS that are used, found at run time; its header is not needed. */
 #ifndef FB_COMMON_LIBRARY_OPENBLAS_H
 #define FB_COMMON_LIBRARY_OPENBLAS_H
 

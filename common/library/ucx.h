@@ -29,8 +29,8 @@ typedef int8_t fb_ucx_status;
 enum { FB_UCX_OK = 0, FB_UCX_IN_PROGRESS = 1, FB_UCX_LAST_ERROR = -100 };
 
 /*
- * What a function that begins something returns: NULL, when it is done already; an error (see
- * below); or a request, to be looked at and freed.
+ * Functions that begin something return NULL if it is done already, an error (see below), or a
+ * request that the caller polls and frees.
  */
 typedef void *fb_ucx_pending;
 
@@ -155,7 +155,7 @@ struct fb_ucx_am_handler { /* ucp_am_handler_param_t */
 	void *arg;
 };
 
-/* Handles are pointers to what nobody else looks into: contexts, workers, endpoints, memory. */
+/* Handles are pointers to opaque objects: contexts, workers, endpoints, memory. */
 struct fb_ucx {
 	void *handle;	     /* of dlopen; NULL: not open */
 	const char *file;    /* where it was loaded from; the linker's memory */

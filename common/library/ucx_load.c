@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the ranks of a group agree on before they use UCX; see ucx.h. */
+/* The agreement of a group's ranks before they use UCX; see ucx.h. */
 #include "common/library/ucx.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Where processors are busy with other work all ping-pongs of a try may be slow. */
+/* If processors are busy with other work, all ping-pongs of a try may be slow. */
 enum { TRIES = 3 };
 static const double good_s = 50e-6;
 
@@ -39,7 +39,7 @@ int fb_moments_mark(const struct fb_group *world, const struct fb_time_source *s
 		m->mark_error_s[k] = error_s;
 	}
 	m->marks = k + 1;
-	/* Two hosts besides that of rank 0 may be wrong in opposite directions. */
+	/* The clocks of two hosts that are not rank 0's may be wrong in opposite directions. */
 	m->error_s = fmax(m->mark_error_s[0], m->mark_error_s[k]) * (world->nnodes > 2 ? 2 : 1);
 	return FB_OK;
 }

@@ -27,7 +27,7 @@ void fb_progress_clear(const struct fb_progress *progress);
 /* One more is done; `next` says what comes (NULL: nothing). */
 void fb_progress_done(struct fb_progress *progress, const char *next);
 
-/* Says what goes on within one of them; a line of its own but on a terminal. */
+/* Says what goes on within one case; on a separate line unless on a terminal. */
 void fb_progress_say(const char *name, const char *text, bool quiet);
 
 /* A duration as people say it: "12 s", "3 min 20 s", "2 h 5 min". Returns buf. */

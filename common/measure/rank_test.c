@@ -23,7 +23,7 @@ enum {
 	HALF_CI = FB_RANK_EXACT_CI * FB_RANK_EXACT_CI / 2
 };
 
-/* What a walk over the pooled, sorted values finds. */
+/* The result of a walk over the pooled, sorted values. */
 struct ranking {
 	double u;    /* pairs a > b plus half of those equal */
 	double ties; /* sum of t^3 - t over groups of t equal values */
@@ -220,7 +220,7 @@ size_t fb_shift_ci_rank(size_t na, size_t nb, double alpha)
 	if (na == 0 || nb == 0)
 		return 0;
 	if (na > FB_RANK_EXACT_CI || nb > FB_RANK_EXACT_CI) {
-		/* P(U <= k - 1) is about that of a normal value below k - 1/2. */
+		/* P(U <= k - 1) is about the probability of a normal value below k - 1/2. */
 		double spread = sqrt(a * b * (a + b + 1) / 12);
 		double rank = floor(a * b / 2 + 0.5 - fb_normal_point(alpha) * spread);
 

@@ -24,7 +24,7 @@ struct fb_start {
 
 static _Noreturn void give_up(const struct fb_start *start)
 {
-	/* Where several processes give up at the same moment, the speaker's line comes first. */
+	/* If several processes give up at the same moment, the speaker's line comes first. */
 	const struct timespec grace = {.tv_sec = 1};
 	char text[TEXT_CHARS], host[HOST_CHARS] = "unknown";
 	int rank = fb_launcher_rank(), speaker = fb_launcher_missing(text, sizeof(text));

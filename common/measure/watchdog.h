@@ -23,7 +23,7 @@
 
 enum { FB_DOING_CHARS = 64 };
 
-/* What a rank is at. Equal on all ranks at the same step, so a report can compare them. */
+/* The current step of a rank. Equal on all ranks at the same step, so a report can compare them. */
 enum fb_phase {
 	FB_PHASE_START,
 	FB_PHASE_OPEN,

@@ -72,7 +72,7 @@ char fb_watchdog_state(const struct fb_watchdog_slot *slot)
 	return state == 'T' || state == 't' ? 'T' : 'R';
 }
 
-/* What the rank does in a wait that takes long, or ""; the text is in `word`. */
+/* The activity of a rank in a wait that takes long, or ""; the text is in `word`. */
 static const char *doing_of(const struct fb_watchdog_slot *slot, uint64_t word[FB_DOING_CHARS / 8])
 {
 	for (size_t i = 0; i < FB_DOING_CHARS / 8; i++)

@@ -19,7 +19,7 @@ enum { FB_REPORT_CHARS = 1024, FB_CASE_TEXT_CHARS = 256 };
 
 enum { FB_ENDING_NONE, FB_ENDING_CLAIMED, FB_ENDING_SAID };
 
-/* One rank; written by itself only, but for nobody's harm read by all of its host. */
+/* One rank: it alone writes this, and all ranks of its host may read it at any time. */
 struct fb_watchdog_slot {
 	alignas(128) _Atomic uint64_t step; /* grows with every step, equal paths, equal counts */
 	_Atomic int phase, case_index;

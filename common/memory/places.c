@@ -226,7 +226,7 @@ static void share_out(const struct fb_places *places, struct fb_place *place)
 	memcpy(place->huge_limit, least + 1, sizeof(place->huge_limit));
 }
 
-/* What is no choice has no limit of its own. */
+/* A value that is no choice has no limit. */
 static void resolve(const struct fb_places *places, struct fb_place *place)
 {
 	const struct fb_group *w = places->world;

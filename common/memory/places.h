@@ -75,13 +75,13 @@ int fb_place_enter(const struct fb_places *places, const struct fb_place *place)
 int fb_place_leave(const struct fb_places *places, const struct fb_place *place);
 
 /*
- * Local: has the pages of the calling rank's part, which nobody has touched, come from the place's
- * node, and brings them. 0 or FB_ESYS (printed).
+ * Local: lets the pages of the calling rank's part, which must be untouched, come from the place's
+ * node, and touches them. 0 or FB_ESYS (printed).
  */
 int fb_place_part(const struct fb_places *places, const struct fb_place *place,
 		  const struct fb_segment *segment);
 
-/* Where a rank's thread and pages really are; nodes bit by bit, 0 where nobody can say. */
+/* The nodes of a rank's thread and pages, as bits; 0 where they are not known. */
 struct fb_placed {
 	uint64_t thread, pages;
 };

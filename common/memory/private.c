@@ -28,7 +28,7 @@ void fb_private_touch(char *memory, size_t bytes, size_t page)
 }
 
 /*
- * Maps so many bytes, of a file that has no name where they are a file's. MAP_FAILED: errno has the
+ * Maps this many bytes, of a file without a name if the kind is a file. MAP_FAILED: errno has the
  * reason.
  */
 static char *map(enum fb_pages kind, size_t bytes)

@@ -9,7 +9,7 @@
 
 struct fb_private {
 	char *memory;  /* NULL: none */
-	char *mapping; /* what it lies in, of so many bytes */
+	char *mapping; /* the mapping that contains it, of this many bytes */
 	size_t mapped;
 };
 

@@ -112,7 +112,7 @@ struct fb_option_about {
 int fb_option_parse(const struct fb_option_chain *chain, int argc, char *const argv[],
 		    FILE *errors);
 
-/* A table in memory of its own, in which defaults can be replaced. malloced, or NULL (printed). */
+/* A table in separate memory, in which defaults can be replaced. malloced, or NULL (printed). */
 struct fb_option *fb_option_copy(const struct fb_option *table);
 
 /*
@@ -140,7 +140,7 @@ void fb_option_man(const struct fb_option_chain *chain, const struct fb_option_a
 /* Whether the program uses any option of the group whose heading this is. */
 bool fb_option_group_used(const struct fb_option *heading);
 
-/* What an option accepts, as one phrase ("a whole number from 1 to 1000"). Returns buf. */
+/* The accepted values of an option as one phrase ("a whole number from 1 to 1000"). Returns buf. */
 const char *fb_option_accepted(const struct fb_option *option, char *buf, size_t n);
 
 /*

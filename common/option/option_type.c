@@ -254,7 +254,7 @@ static int parse_choices(const struct fb_option *option, const char *text, void 
 		int found = find_name(option, item);
 
 		if (found < 0) {
-			/* Where it is the whole value, the message has it already. */
+			/* If it is the whole value, the message has it already. */
 			if (strcmp(whole, item))
 				snprintf(why, n, "'%s' is none of them", item);
 			return FB_EINPUT;

@@ -27,7 +27,7 @@ enum fb_mpi_threads {
 	FB_MPI_MULTIPLE,
 };
 
-/* What is written to standard output. */
+/* The form of standard output. */
 enum fb_format { FB_FORMAT_AUTO, FB_FORMAT_TABLE, FB_FORMAT_CSV };
 
 /* What `auto` is to be best at: alone on the machine, or beside computing. */
@@ -42,10 +42,10 @@ enum fb_multicast { FB_MULTICAST_OFF, FB_MULTICAST_ALLOW };
 /* Bits of --cache: what of the buffers is in caches when a repetition begins. */
 enum fb_cache_states { FB_CACHE_HOT = 1, FB_CACHE_COLD = 2 };
 
-/* What a sum of several 8- or 16-bit floats within a step is kept in, until it is stored. */
+/* The type of a sum of several 8- or 16-bit floats within a step, until it is stored. */
 enum fb_accumulate { FB_ACCUMULATE_TYPE, FB_ACCUMULATE_F32 };
 
-/* What makes NCCL use what it is forced to. */
+/* The means by which NCCL is forced. */
 enum fb_nccl_force_by {
 	FB_NCCL_BY_COMMUNICATOR, /* made while NCCL_ALGO and NCCL_PROTO say it */
 	FB_NCCL_BY_CALL,         /* each call says it (2.31) */
@@ -129,7 +129,7 @@ int fb_preset_apply(const struct fb_default *const *presets, int preset, struct 
 		    struct fb_option *own);
 
 /*
- * What single ranges cannot judge: fewer max than min samples, --raw or --resume without --csv.
+ * Checks options against each other: fewer max than min samples, --raw or --resume without --csv.
  * Returns 0 or FB_EINPUT after one line to `errors` (may be NULL).
  */
 int fb_settings_check(const struct fb_settings *settings, FILE *errors);

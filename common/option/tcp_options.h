@@ -21,7 +21,7 @@ struct fb_tcp_settings {
 	bool zerocopy;
 };
 
-/* What all options are without a command line. */
+/* The values of all options without a command line. */
 extern const struct fb_tcp_settings fb_tcp_defaults;
 
 /* FB_OPTION_STRING's judges of --tcp-congestion, by what this kernel has, and --tcp-interface. */

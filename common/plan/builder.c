@@ -269,8 +269,7 @@ uint32_t fb_buffer_units(const struct fb_shape *shape, int rank, uint32_t split,
 {
 	if (buffer == FB_SCRATCH)
 		return scratch_blocks * split;
-	/* In place, a rank without a buffer of its own may still be given one by aliasing:
-	 * broadcast's input is every rank's output. */
+	/* In place, aliasing may give a rank a buffer: broadcast's input is every output. */
 	if (buffer == FB_IN && shape->in_place && shape->collective == FB_BROADCAST)
 		return split;
 	return (uint32_t)fb_collective_blocks(shape->collective, buffer == FB_OUT, rank,

@@ -34,14 +34,14 @@ enum fb_buffer { FB_IN, FB_OUT, FB_SCRATCH, FB_BUFFERS };
 
 enum { FB_MAX_LANES = 4 };
 
-/* Where the ranks are. Owned by the caller of the builder; must outlive the plan. */
+/* The nodes of the ranks. Owned by the caller of the builder; must outlive the plan. */
 struct fb_topology {
 	int nranks, nnodes;
 	const int *node_of;       /* [nranks] */
 	const int *local_rank_of; /* [nranks]: index among the ranks of its node */
 };
 
-/* What an algorithm is asked to build. */
+/* The request to an algorithm: which plan to build. */
 struct fb_shape {
 	enum fb_collective collective;
 	int nranks;

@@ -35,7 +35,7 @@ struct fb_case {
 	bool in_place;
 	uint64_t bytes; /* as asked for; see docs/csv.md for what it counts per operation */
 	char variant[FB_VARIANT_CHARS]; /* program-specific keys, sorted "k=v;k=v", or "" */
-	/* The program's own axes: a structure of its own, of which `variant` is made; see key.h. */
+	/* The program's own axes: a separate structure, of which `variant` is made; see key.h. */
 	_Alignas(8) unsigned char own[FB_OWN_BYTES];
 	int place;     /* fb_place.number; 0: no NUMA node was asked for */
 	/* Nothing computes beside this collective of a step: auto chooses what is best alone. */

@@ -63,7 +63,7 @@ void fb_csv_put_field(FILE *out, const char *text);
 /* The time now, "2024-05-31T23:59:59Z". Returns buf. */
 const char *fb_utc_now(char buf[FB_UTC_CHARS]);
 
-/* What a launch has already, for --resume: a set of keys. */
+/* The rows that a launch has already, for --resume: a set of keys. */
 struct fb_finished {
 	char **slots; /* open addressing; NULL is free */
 	size_t capacity, count;

@@ -223,7 +223,7 @@ static int name_incomplete(struct fb_csv_check *check, const struct fb_csv_reade
 	return ret;
 }
 
-/* What a row of a program's result file adds to what is judged of the whole file. */
+/* Adds a row of a program's result file to the data by which the whole file is judged. */
 static int add_row(const struct fb_csv_reader *r, struct fb_closing *closing,
 		   struct fb_csv_samples *samples)
 {

@@ -212,7 +212,7 @@ static void check_numbers(const struct context *c)
 {
 	double bound = number(c, "bound_us"), median = number(c, "median_us");
 	double efficiency = number(c, "efficiency"), expected = bound / median;
-	/* Either time may be off by its rounding, and the ratio by that of %.6g. */
+	/* Either time may be off by its rounding, and the ratio by the rounding of %.6g. */
 	double off = expected * (rounding_us / bound + rounding_us / median + 1e-5);
 
 	if (number(c, "ranks") < 1)
@@ -237,7 +237,7 @@ static void check_numbers(const struct context *c)
 		fb_csv_problem(c->check, c->reader, "cpu_s", "is negative");
 }
 
-/* What a status asks of other columns. */
+/* The demands of a status on other columns. */
 static const struct {
 	bool reason, samples, no_samples, no_errors;
 } demands[] = {

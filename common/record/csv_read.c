@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where in a field the next character stands. */
+/* The state of the reader before the next character of a field. */
 enum state {
 	AT_START, /* nothing of the field was read yet */
 	PLAIN,	  /* inside an unquoted field */
@@ -92,7 +92,7 @@ static void set_addresses(struct fb_csv_reader *r)
 	}
 }
 
-/* What may follow a closed quote, and a character outside of quotes. Sets *state. */
+/* Handles a character outside of quotes, or behind a closing quote. Sets *state. */
 static int take_plain(struct fb_csv_reader *r, int c, enum state *state)
 {
 	if (*state == CR)

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a spreadsheet takes a field for a formula by. No run's name begins with one of these. */
+/* A spreadsheet takes a field that begins so for a formula. No run's name begins with these. */
 #define FB_CSV_SIGNS "=+-@"
 
 /*
@@ -41,7 +41,7 @@ enum fb_stop { FB_STOP_NONE, FB_STOP_CI, FB_STOP_NMAX, FB_STOP_TIME, FB_STOPS };
 const char *fb_stop_name(enum fb_stop stop); /* "", "ci", "nmax", "time" */
 int fb_stop_parse(const char *name);
 
-/* What only a real run can say about a case. Texts are borrowed; NULL is an empty field. */
+/* Properties that only a real run can tell. Texts are borrowed; NULL is an empty field. */
 struct fb_row {
 	const char *run;       /* the same for all launches of one study */
 	uint64_t launch_index; /* 0, 1, ... within the run: the unit of replication */
@@ -85,7 +85,7 @@ enum fb_column_type {
 	FB_COLUMN_TIME_US, /* %.4f */
 };
 
-/* Where the writer finds a field; private to schema.c but for FB_FIELD_EXTRA's default. */
+/* The place of a field for the writer; private to schema.c but for FB_FIELD_EXTRA's default. */
 enum fb_field {
 	FB_FIELD_EXTRA, /* in fb_row.extra: what a program's own column table says by default */
 	FB_FIELD_VERSION,

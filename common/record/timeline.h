@@ -12,7 +12,7 @@
 
 enum { FB_TIMELINE_NAME_CHARS = 48, FB_TIMELINE_ROW_CHARS = 2 * FB_VARIANT_CHARS };
 
-/* What a span is for the figure that marks exposed communication (column `kind`). */
+/* The kind of a span in the figure that marks exposed communication (column `kind`). */
 enum fb_timeline_kind { FB_SPAN_OTHER, FB_SPAN_COMPUTE, FB_SPAN_COMMUNICATE };
 
 /* Spans of one lane may overlap. Names have no commas and no quotes. */

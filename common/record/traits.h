@@ -8,7 +8,7 @@
 /* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
 enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
 
-/* What a program adds to a row beside the times. */
+/* Values that a program adds to a row beside the times. */
 struct fb_traits {
 	int operations;		/* in one call of run(), 0: one; the row's times are of one */
 	double algorithm_bytes; /* S of algbw = S / t, per operation */

@@ -41,7 +41,7 @@ int fb_under_way_open(struct fb_under_way *file, const char *dir, const char *pr
 		free(path);
 		return ret;
 	}
-	/* Held as long as this process lives. Who looks whether it does holds it for a moment. */
+	/* Held while this process lives. A process that checks for it holds it for a moment. */
 	for (int i = 0; i < LOOKS && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; i++)
 		usleep(LOOK_US);
 	*file = (struct fb_under_way){.fd = fd, .path = path, .sync = sync};

@@ -55,7 +55,7 @@ static bool expect_rails(const char *rails, char names[FB_CARRIER_CHARS])
 	return room;
 }
 
-/* What moves bytes without a network, as paths begin. */
+/* Beginnings of paths that move bytes without a network. */
 static const char *const inside[] = {"shm", "processors, ", "kernel, ", "peer memory",
 				     "pinned host memory", "copy engines"};
 
@@ -122,7 +122,7 @@ bool fb_carrier_devices(const char *carrier, char names[FB_CARRIER_CHARS])
 	if (!begins(carrier, "tcp "))
 		return false;
 	carrier += strlen("tcp ");
-	/* What follows a colon is the label of an address: "eth0:1". */
+	/* The text after a colon is the label of an address: "eth0:1". */
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(carrier, " :"), carrier);
 	return fb_carrier_merge(names, name);
 }

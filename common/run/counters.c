@@ -16,7 +16,7 @@ static const double least_share = 0.01;
 
 enum { STRAY = 1, UNEVEN = 2, AGAIN = 4, WRONG = 8, IDLE = 16 };
 
-/* What one host says of one counter; on rank 0 all hosts together, and the one with most. */
+/* One host's value of a counter; on rank 0 the sum of all hosts, and the host with most. */
 struct entry {
 	char name[FB_AUDIT_EVENT], host[64];
 	double count, most;
@@ -115,7 +115,7 @@ static void note(const struct fb_counters *c, struct entries *all, const char *n
 	add(all, &entry);
 }
 
-/* What has grown on this rank's host and GPU. */
+/* The growth of the counters of this rank's host and GPU. */
 static void collect(const struct fb_counters *c, struct entries *all)
 {
 	static const char *const links[] = {[FB_GPU_NVLINK] = "NVLink", [FB_GPU_PCIE] = "PCIe"};

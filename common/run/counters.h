@@ -50,7 +50,7 @@ void fb_counters_judge(struct fb_counters *counters, bool uses, double call, dou
 /* Whether a call moves enough bytes that barriers are none beside it. */
 bool fb_counters_enough(const struct fb_group *world, double call);
 
-/* What should carry the bytes of this host's ranks. */
+/* The devices that should carry the bytes of this host's ranks. */
 struct fb_carrier {
 	bool known; /* all ranks of the host know it */
 	char devices[FB_CARRIER_CHARS];

@@ -145,7 +145,7 @@ static struct fb_sample agree(const struct subject *s, struct fb_times own, int 
 	return sample;
 }
 
-/* What rank 0 decides, as all ranks get it. */
+/* A decision of rank 0, as all ranks get it. */
 static size_t share(const struct fb_group *world, size_t decision)
 {
 	unsigned long long number = decision;

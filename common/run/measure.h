@@ -33,7 +33,7 @@ struct fb_times {
 
 enum { FB_METER_BLOCK = 128 }; /* most repetitions between two reductions */
 
-/* What all measurements of a run share. */
+/* State that all measurements of a run share. */
 struct fb_meter {
 	const struct fb_group *world;
 	const struct fb_clock *clock;
@@ -62,14 +62,14 @@ enum {
 	FB_FLAG_DRIFT = 1,	  /* samples still move after a third was dropped */
 	FB_FLAG_DROPPED = 2,	  /* the first third was dropped */
 	FB_FLAG_FEW = 4,	  /* fewer than min_samples */
-	FB_FLAG_SINGLE_CHECK = 8, /* checked after a call of its own, not after a timed batch */
+	FB_FLAG_SINGLE_CHECK = 8, /* checked after a separate call, not after a timed batch */
 	FB_FLAG_SKEW = 16,	  /* ranks begin more than 10% of the median apart, in median */
 	/* between nodes, although every rank has an active RDMA port */
 	FB_FLAG_TCP_THOUGH_RDMA = 1 << 16,
 	FB_FLAG_TIMER = 32,	  /* the clock costs more than 5% of the median */
 };
 
-/* What came out. Times are valid on rank 0 only; status, errors and reason on all ranks. */
+/* The result. Times are valid on rank 0 only; status, errors and reason on all ranks. */
 struct fb_measurement {
 	enum fb_status status; /* OK, WRONG or FEW */
 	char reason[FB_REASON_CHARS];

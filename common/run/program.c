@@ -153,7 +153,7 @@ static int write_facts(struct fb_run *run)
 	return run->settings.csv ? fb_run_write_facts(run) : FB_OK;
 }
 
-/* What is known at the end only. Rank 0's figures, the same on all ranks. */
+/* Facts that are known only at the end: rank 0's figures, the same on all ranks. */
 static int write_last_facts(struct fb_run *run)
 {
 	double used[3] = {run->rows_s, run->program_s, run->meter.work_s}, harness;
@@ -390,7 +390,7 @@ int fb_program_main(const struct fb_program *program, int argc, char **argv)
 free_run:
 	if (is_first(run))
 		report_to_launch(run, "ended");
-	/* After another code mpirun writes a dozen lines of its own below the one that helps. */
+	/* After another code mpirun writes a dozen lines below the one that helps. */
 	if (code == FB_EXIT_INPUT && report_to_launch(run, "refused"))
 		code = FB_EXIT_OK;
 	fb_run_free(run);

@@ -31,7 +31,7 @@ struct fb_program {
 	const struct fb_default *const *presets;
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
 	size_t ncolumns;
-	/* Those of the columns that a table on a terminal shows, ending in NULL; or NULL. */
+	/* The columns that a table on a terminal shows, ending in NULL; or NULL. */
 	const char *const *shown;
 
 	/*
@@ -58,8 +58,8 @@ struct fb_program {
 	bool (*can)(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 
 	/*
-	 * Pure: about how many seconds a sample takes, and a repetition that is none; at least.
-	 * NULL: nobody knows.
+	 * Pure: about how many seconds a sample takes, and a repetition that is no sample, at
+	 * least. NULL: not known.
 	 */
 	void (*seconds)(void *state, const struct fb_case *c, double *sample, double *other);
 

@@ -45,7 +45,7 @@ static void put_ranks(FILE *out, const char *hosts, size_t chars, int nranks, in
 	}
 }
 
-/* "n1:0-3 n2:4-7", for whoever looks for the host of a slow rank. One host says nothing. */
+/* "n1:0-3 n2:4-7": helps a reader to find the host of a slow rank. Nothing on one host. */
 static void add_hosts(struct fb_run *run)
 {
 	const struct fb_group *world = &run->world;

@@ -146,7 +146,7 @@ static int width_of(const struct fb_screen *screen, size_t i)
 	return (int)most;
 }
 
-/* Whether a key has a column of its own. */
+/* Whether a key has a separate column. */
 static bool has_column(const struct fb_screen *screen, const bool *apart, size_t i)
 {
 	return is_key(screen, i) && varies(screen, i) && !apart[i];

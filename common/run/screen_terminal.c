@@ -46,7 +46,7 @@ bool fb_screen_is_terminal(void)
 	}
 	if (launcher)
 		return writes_to_terminal(launcher);
-	/* Started by Slurm or from elsewhere: nobody knows who reads. */
+	/* Started by Slurm or another launcher: the reader of the output is not known. */
 	return !getenv("SLURM_PROCID") && !getenv("PMI_RANK") && !getenv("PMIX_RANK") &&
 	       isatty(STDOUT_FILENO) == 1;
 }

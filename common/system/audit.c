@@ -108,7 +108,7 @@ static bool has_part(const char *name, const char *const *parts)
 	return *parts != NULL;
 }
 
-/* Every driver has names of its own for the counters of a port; these parts are in those of use. */
+/* Every driver names the counters of a port differently; the useful ones contain these parts. */
 static const char *const port_events[] = {
 	"err", "retr", "timeout", "cnp", "ecn", "out_of", "discard", "wait", "rnr", "seq",
 	"drop", "restart", "downed", "recovery", NULL};

@@ -22,7 +22,7 @@ struct fb_audit_device {
 	uint32_t gbit_s;	  /* of an RDMA port that is active, else 0 */
 };
 
-/* What a device or the kernel counts beside bytes, and of which more than none is worth a look. */
+/* Events that a device or the kernel counts, and of which even one is worth a look. */
 struct fb_audit_event {
 	char name[FB_AUDIT_EVENT]; /* "eth0.rx_dropped", "mlx5_0:1.packet_seq_err" */
 	uint64_t count;
@@ -56,7 +56,7 @@ int fb_audit_text(const struct fb_audit *before, const struct fb_audit *after, d
 uint64_t fb_audit_bytes(const struct fb_audit *before, const struct fb_audit_device *now);
 uint64_t fb_audit_events(const struct fb_audit *before, const struct fb_audit_event *now);
 
-/* What an event means for a row. */
+/* The meaning of an event for a row. */
 enum fb_audit_sort { FB_AUDIT_REMARK, FB_AUDIT_RETRANSMIT, FB_AUDIT_ERROR };
 enum fb_audit_sort fb_audit_sort(const char *event);
 

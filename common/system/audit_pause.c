@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Pause frames of network interfaces, which only drivers' own statistics have; see audit.h.
- */
+/* Pause frames of network interfaces, which only drivers' own statistics have; see audit.h. */
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>

@@ -83,7 +83,7 @@ size_t fb_caches_share(const struct fb_caches *caches, int ranks)
 {
 	size_t all = 2 * caches->last * (size_t)caches->count, least = 4 * caches->second, share;
 
-	/* Where there are no more ranks than caches, each rank has a cache to itself. */
+	/* If there are no more ranks than caches, each rank has a cache for itself. */
 	share = ranks > caches->count ? all / (size_t)ranks : 2 * caches->last;
 	return share > least ? share : least;
 }

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/* What the machine has. Bytes 0: not known. */
+/* The caches of the machine. Bytes 0: not known. */
 struct fb_caches {
 	size_t second, last; /* bytes of one cache of the second and of the last level */
 	int count;	     /* caches of the last level, at least 1 */

@@ -54,7 +54,7 @@ int fb_facts_pack(const struct fb_facts *facts, char **bytes, size_t *length);
  */
 void fb_environment_collect(struct fb_facts *facts, const char *root);
 
-/* The parts of fb_environment_collect, each in a file of its own. */
+/* The parts of fb_environment_collect, each in a separate file. */
 void fb_environment_system(struct fb_facts *facts, const char *root);
 void fb_environment_container(struct fb_facts *facts, const char *root);
 void fb_environment_cpu(struct fb_facts *facts, const char *root);

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
-/* What the kernel chose is in brackets: "always [madvise] never". */
+/* The kernel puts its choice in brackets: "always [madvise] never". */
 static void add_chosen(struct fb_facts *facts, const char *key, const char *root, const char *path)
 {
 	char text[FB_LINE_CHARS], *open, *close;

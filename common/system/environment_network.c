@@ -29,7 +29,7 @@ static void add_priorities(struct fb_facts *facts, const char *interface, const 
 	fb_facts_add(facts, key, "%s", used ? text : "none");
 }
 
-/* The vendor's driver has a file for each priority; that of the kernel has none. */
+/* The vendor's driver has a file for each priority; the kernel's driver has none. */
 static void add_marks(struct fb_facts *facts, const char *root, const char *interface,
 		      const char *side, const char *name)
 {
@@ -70,7 +70,7 @@ static void add_interface(struct fb_facts *facts, const char *root, const char *
 	fb_facts_add_interrupts(facts, prefix, root, device);
 }
 
-/* The network part of an address, "10.1.2.0/24"; an address itself is nobody else's business. */
+/* The network part of an address, "10.1.2.0/24"; the whole address is private. */
 static bool format_subnet(const struct sockaddr *address, const struct sockaddr *mask, char *text,
 			  size_t n)
 {

@@ -11,7 +11,7 @@
 
 enum { PATH_CHARS = 512, KEY_CHARS = 128 };
 
-/* What has to be loaded for RDMA, and for RDMA and storage that reach GPU memory. */
+/* Modules that RDMA needs, and that RDMA and storage need to reach GPU memory. */
 static const char *const modules[] = {
 	"ib_uverbs", "mlx5_ib", "rdma_rxe", "nvidia",
 	"nvidia_peermem", "nv_peer_mem", "nvidia_fs", "gdrdrv"};
@@ -134,7 +134,7 @@ static void add_gpu(struct fb_facts *facts, const char *root, const char *path, 
 	fb_facts_add_file(facts, key, root, "%s/max_link_speed", device);
 }
 
-/* ConnectX-8: a PCIe function of its own, by which it reads GPU memory past the processor. */
+/* ConnectX-8: a separate PCIe function, by which it reads GPU memory without the processor. */
 static void add_direct(struct fb_facts *facts, const char *root, const char *path,
 		       const char *name)
 {

@@ -31,7 +31,7 @@ static const char *const unlisted[] = {
 	"SLURM_JOB_USER",
 };
 
-/* Parts of names, and of values, that say that a value is nobody else's business. */
+/* Parts of names, and of values, that say that a value is private. */
 static const char *const secret_names[] = {
 	"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "PRIVATE", "COOKIE", "SIGNATURE",
 };

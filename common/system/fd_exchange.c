@@ -27,7 +27,7 @@
 
 enum { WAIT_S = 30 };
 
-/* What a datagram says. */
+/* The contents of a datagram. */
 struct message {
 	int rank;
 	unsigned char secret[16];
@@ -145,7 +145,7 @@ int fb_fd_receive(int s, const struct fb_fd_address *own, int *rank)
 	return -1;
 }
 
-/* Shifts by one, so that nobody's socket fills up: each sends one and receives one in turn. */
+/* Shifts by one, so that no socket fills up: each rank sends one and receives one in turn. */
 static int exchange(const struct fb_group *world, int s, const struct fb_fd_address *all, int fd,
 		    int *fds, int n, int self)
 {

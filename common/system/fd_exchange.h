@@ -8,7 +8,7 @@
 
 #include "common/system/group.h"
 
-/* Where a process takes files: a random name, and a secret that whoever sends has to know. */
+/* Where a process receives files: a random name, and a secret that the sender has to know. */
 struct fb_fd_address {
 	unsigned char name[16], secret[16];
 };

@@ -28,7 +28,7 @@ static const char *const job_names[] = {"FABRICBENCH_LAUNCH", "PMIX_NAMESPACE"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What a rank of this host is at, the furthest of its processes. */
+/* The state of a rank of this host: the most advanced of its processes. */
 struct seen {
 	int pid;
 	bool started, stopped;

@@ -48,13 +48,13 @@ int fb_numa_far(const struct fb_numa *numa, int node);
 /* Free huge pages of that size of a node. Reads as fb_numa_read does. */
 uint64_t fb_numa_huge_pages(const char *root, int node, size_t page_bytes);
 
-/* The set of which the kernel's files say "0-3,8". What does not look so ends the list. Pure. */
+/* The set that the kernel's files write as "0-3,8". Text in another form ends the list. Pure. */
 void fb_cpus_parse(const char *list, struct fb_cpus *cpus);
 
 /* Processors in the set. */
 int fb_cpus_count(const struct fb_cpus *cpus);
 
-/* Those that the calling thread may run on; and sets them. 0 or an errno. */
+/* Gets or sets the processors that the calling thread may run on. 0 or an errno. */
 int fb_cpus_get(struct fb_cpus *cpus);
 int fb_cpus_set(const struct fb_cpus *cpus);
 
@@ -62,8 +62,8 @@ int fb_cpus_set(const struct fb_cpus *cpus);
 int fb_numa_thread(void);
 
 /*
- * Pages of [at, at + bytes), which begins at a page and which nobody has touched, will come from
- * `node` only. 0 or an errno.
+ * Untouched pages of [at, at + bytes), which begins at a page, will come from `node` only. 0 or an
+ * errno.
  */
 int fb_numa_bind(void *at, size_t bytes, int node);
 

@@ -34,7 +34,7 @@ bool fb_pages_explicit(enum fb_pages kind);
 bool fb_pages_fit(enum fb_pages kind, uint64_t asked, uint64_t needed, uint64_t most, char *reason,
 		  size_t n);
 
-/* What sizes are multiples of; 0 where the kernel has no such pages. */
+/* The unit of sizes; 0 where the kernel has no such pages. */
 size_t fb_pages_bytes(enum fb_pages kind);
 
 /* Bytes of free pages of an explicit kind, below `root` ("" for the machine itself). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that nobody else sees, and that are gone when they are closed. */
+/* Files that no other process sees, and that are removed when they are closed. */
 #ifndef FB_COMMON_SYSTEM_TEMPORARY_H
 #define FB_COMMON_SYSTEM_TEMPORARY_H
 

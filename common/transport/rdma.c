@@ -78,7 +78,7 @@ static int open_rails(struct fb_rdma *rdma, char *why, size_t n)
 	return err;
 }
 
-/* What all ranks must know of each other: the hosts' names, and how many rails all have. */
+/* Facts that all ranks must know: the hosts' names, and how many rails all ranks have. */
 static int introduce(struct fb_rdma *rdma)
 {
 	const struct fb_group *world = rdma->transport.world;

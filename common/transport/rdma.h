@@ -59,7 +59,7 @@ struct fb_rdma_counts {
 	int queues, rails;
 };
 
-/* What registration and connections have cost so far on this rank. */
+/* The cost of registration and connections so far on this rank. */
 void fb_rdma_count(const struct fb_transport *transport, struct fb_rdma_counts *counts);
 
 #endif

@@ -28,7 +28,7 @@ int fb_rdma_cm_open(struct fb_rdma_cm **cm, const struct fb_rdma_settings *setti
 /* After the queues are closed. NULL is fine. */
 void fb_rdma_cm_close(struct fb_rdma_cm *cm);
 
-/* What is to be connected: `each` queues, grouped by rail, to each of the peers. */
+/* The queues to connect: `each` queues, grouped by rail, to each of the peers. */
 struct fb_rdma_meeting {
 	const struct fb_group *world;
 	const struct fb_rdma_settings *settings;

@@ -26,7 +26,7 @@ enum {
 	HELLO = 0x66626d63,
 };
 
-/* What a caller says of itself, and the called one answers. Plain bytes. */
+/* The data that a caller sends about itself, and that the called rank answers. Plain bytes. */
 struct hello {
 	uint32_t magic, rank, queue, mtu;
 };
@@ -171,7 +171,7 @@ static int finish(struct session *s, struct rdma_cm_id *id, const struct hello *
 }
 
 
-/* What an event's sender says of itself; zeroes where it says nothing. */
+/* The data that an event's sender gave about itself; zeroes if it gave none. */
 static struct hello hello_in(const struct rdma_cm_event *event)
 {
 	struct hello hello = {0};

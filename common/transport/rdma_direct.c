@@ -20,7 +20,7 @@ static struct fb_rdma_exposed *find_exposed(struct fb_rdma *rdma, const char *at
 	return NULL;
 }
 
-/* Where all ranks know this memory already: its index, else -1. */
+/* The index of this memory if all ranks know it already, else -1. */
 static int known_to_all(struct fb_rdma *rdma, const char *base, size_t bytes)
 {
 	const struct fb_rdma_exposed *e = find_exposed(rdma, base);
@@ -177,7 +177,7 @@ static size_t post(struct fb_rdma_port *p, int rail, enum ibv_wr_opcode opcode, 
 			.opcode = opcode, .local = local + posted, .lkey = region->mr[rail]->lkey,
 			.bytes = (uint32_t)part, .rkey = reach->rkey[rail],
 			.remote = reach->base + (uint64_t)(place - e->base) + posted,
-			/* Who waits for it waits for the whole of it. */
+			/* A caller that waits for it waits for the whole of it. */
 			.signal = posted + part == bytes || fb_rdma_queue_room(queue) <= 2,
 		};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a failed work request means; see rdma_error.h. */
+/* The meaning of a failed work request; see rdma_error.h. */
 #include "common/transport/rdma_error.h"
 
 #if FB_HAVE_VERBS

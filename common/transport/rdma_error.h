@@ -12,10 +12,10 @@
 
 #if FB_HAVE_VERBS
 
-/* What a status of a work completion means: "the peer did not answer: ..."; never NULL. */
+/* The meaning of a work completion's status: "the peer did not answer: ..."; never NULL. */
 const char *fb_rdma_status_meaning(enum ibv_wc_status status);
 
-/* What to check then, to follow "check ": "the link and ibv_devinfo"; never NULL. */
+/* The things to check then, to follow "check ": "the link and ibv_devinfo"; never NULL. */
 const char *fb_rdma_status_check(enum ibv_wc_status status);
 
 /*

@@ -51,7 +51,7 @@ static int take_event(struct fb_rdma_completions *c)
 	return FB_OK;
 }
 
-/* Who slept in vain and then found completions must have their event. */
+/* A thread that slept in vain and then found completions must have their event. */
 static int check_event(struct fb_rdma_completions *c)
 {
 	struct pollfd fd = {.fd = c->channel->fd, .events = POLLIN};
@@ -97,7 +97,7 @@ int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, boo
 	}
 	if (err)
 		return err;
-	/* What has come since may be what the caller waits for, though it has not used it yet. */
+	/* The caller may wait for completions that have come since and that it has not used. */
 	if (taken != rails->rested) {
 		rails->rested = taken;
 		rails->rested_us = spin_us ? now_us() : 0;
@@ -111,7 +111,7 @@ int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, boo
 		armed = false;
 		err = arm(&rails[r]);
 	}
-	/* What came before that has no event: the caller polls once more. */
+	/* Completions that came before that have no event: the caller polls once more. */
 	return err || !armed ? err : sleep_for_events(rails, n, idle);
 }
 

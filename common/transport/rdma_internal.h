@@ -17,12 +17,12 @@ enum {
 	FB_RDMA_IMM_DEPTH = 256, /* receives posted for immediate data of a queue */
 };
 
-/* What the other end of a link writes. Counters are totals that never go back. */
+/* The counters that the other end of a link writes. They are totals that never go back. */
 struct fb_rdma_cells {
 	_Alignas(FB_RDMA_LINE) _Atomic uint64_t available[FB_RDMA_RAILS];
 	_Alignas(FB_RDMA_LINE) _Atomic uint64_t freed;
 	_Atomic uint64_t credits;
-	uint64_t fence; /* written before a disconnect only, read by nobody */
+	uint64_t fence; /* written before a disconnect only, and never read */
 };
 
 struct fb_rdma;
@@ -94,7 +94,7 @@ struct fb_rdma {
 	uint32_t ndue;
 	int nqueues;
 	uint32_t looks; /* calls of progress() */
-	int err; /* the first failure, for ever */
+	int err; /* the first failure, kept forever */
 };
 
 static inline struct fb_rdma_port *fb_rdma_port(struct fb_port *port)
@@ -107,7 +107,7 @@ static inline const struct fb_rdma_port *fb_rdma_const_port(const struct fb_port
 	return (const struct fb_rdma_port *)port;
 }
 
-/* The rails that carry a message of so many bytes: [*first, *first + *n). */
+/* The rails that carry a message of this many bytes: [*first, *first + *n). */
 static inline void fb_rdma_rails_of(const struct fb_rdma_port *p, size_t bytes, int *first, int *n)
 {
 	bool striped = p->nrails > 1 && bytes >= p->rdma->settings->stripe;
@@ -146,7 +146,7 @@ extern const struct fb_direct_ops fb_rdma_direct;
 void fb_rdma_send(struct fb_rdma_port *p, int rail, const char *local, uint64_t remote,
 		  size_t bytes, bool notify, bool signal);
 
-/* Requests that fb_rdma_send() posts for so many bytes, at most. */
+/* The most requests that fb_rdma_send() posts for this many bytes. */
 static inline uint32_t fb_rdma_requests(const struct fb_rdma_port *p, int rail, size_t bytes)
 {
 	return (uint32_t)(bytes / p->queue[rail]->completions->rail->max_message) + 2;
@@ -164,7 +164,7 @@ void fb_rdma_slot_read(struct fb_rdma_port *p);
 /* The peer's cells have to be written: now if there is room, else by progress(). */
 void fb_rdma_owe(struct fb_rdma_port *p);
 
-/* fb_port_ops.settled: whether nothing is owed. What was posted, the device sends by itself. */
+/* fb_port_ops.settled: whether all is posted. The device sends posted requests by itself. */
 bool fb_rdma_settled(const struct fb_port *port);
 
 /* Writes the cells of ports that owe it. */

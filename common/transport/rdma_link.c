@@ -19,7 +19,7 @@
 
 enum { HUGE_PAGE = 2 << 20, DISCONNECT_S = 10 };
 
-/* What the two ends of a link exchange. Plain bytes. */
+/* The data that the two ends of a link exchange. Plain bytes. */
 struct offer {
 	uint32_t id, sends, slots, index;
 	uint64_t slot_bytes, cells, ring;
@@ -217,7 +217,7 @@ static void make_offer(const struct fb_rdma *rdma, const struct fb_rdma_group *g
 		offer->rkey[r] = region->mr[r]->rkey;
 }
 
-/* Finds the own port that the peer's offer is the other end of. */
+/* Finds the local port whose other end is the peer's offer. */
 static int match(const struct fb_rdma *rdma, struct fb_rdma_group *g, int peer,
 		 const struct fb_link_request *requests, const struct offer *offer)
 {
@@ -346,7 +346,7 @@ int fb_rdma_connect(struct fb_transport *transport, const struct fb_link_request
 	return FB_OK;
 }
 
-/* Waits until all that this rank has posted is done, so that nobody's memory is written late. */
+/* Waits until this rank's posted requests are done, so that no memory is written late. */
 static void drain(struct fb_rdma *rdma, const struct fb_rdma_group *g)
 {
 	time_t end = time(NULL) + DISCONNECT_S;

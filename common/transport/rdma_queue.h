@@ -30,7 +30,7 @@ struct fb_rdma_completions {
 	struct fb_rdma_watch watch;
 	uint64_t taken, seen; /* completions; of the first rail: of all when they looked up last */
 	struct ibv_cq *cq;
-	struct ibv_comp_channel *channel; /* NULL: nobody sleeps */
+	struct ibv_comp_channel *channel; /* NULL: ranks do not sleep */
 	bool armed;       /* an event has been asked for, and has not been taken */
 	bool asleep;      /* since then somebody has slept, when `slept` completions were taken */
 	uint64_t slept;
@@ -66,7 +66,7 @@ struct fb_rdma_queue {
 	uint64_t value[FB_RDMA_LIST]; /* flags that travel inline */
 };
 
-/* Where a queue is, for the peer's connect. Plain bytes. */
+/* The address of a queue, for the peer's connect. Plain bytes. */
 struct fb_rdma_address {
 	uint8_t gid[16];
 	uint32_t qpn, psn, mtu;
@@ -197,7 +197,7 @@ int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, boo
 int fb_rdma_look_up(struct fb_rdma_completions *rails, int n);
 
 /*
- * For who polls by itself: prints that of a completion which is no success, as above. Returns
+ * For callers that poll themselves: prints the error of a failed completion, as above. Returns
  * FB_EPEER. Only the first failure is printed, as the others follow from it.
  */
 int fb_rdma_failed(struct fb_rdma_completions *completions, const struct ibv_wc *wc);

@@ -11,7 +11,7 @@
 #include "common/base/error.h"
 #include "common/library/library.h"
 
-/* Where each symbol goes. */
+/* The place of each symbol. */
 static const struct fb_library_symbol symbols[] = {
 	{"ibv_get_device_list", offsetof(struct fb_verbs, get_device_list), false},
 	{"ibv_free_device_list", offsetof(struct fb_verbs, free_device_list), false},

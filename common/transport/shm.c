@@ -198,7 +198,7 @@ static size_t stage_bytes(const struct fb_link_request *r)
 	return find_protocol(r->protocol)->staged ? round_up(r->slot_bytes + 8) : 0;
 }
 
-/* Makes the pages of the slots this rank will poll its own, before anybody measures. */
+/* Touches the pages of the slots that this rank will poll, before anything is measured. */
 static void touch_own(const struct fb_segment *segment, int rank, size_t bytes)
 {
 	volatile char *part = fb_segment_part(segment, rank);

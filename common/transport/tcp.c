@@ -98,7 +98,7 @@ int fb_tcp_open(struct fb_transport **transport, const struct fb_group *world,
 	}
 	err = fb_group_agree(world, err);
 	if (!err && tcp) {
-		/* Where a rank listens follows from who the others are, and the port from that. */
+		/* A rank's interface follows from its peers, and its port from the interface. */
 		tell_identities(tcp);
 		err = fb_group_agree(world, fb_tcp_listen(tcp));
 	}

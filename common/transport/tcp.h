@@ -63,7 +63,7 @@ enum {
 	FB_TCP_LEAD = 64,          /* bytes in front of a led payload; of others, at most */
 	FB_TCP_GATHER = 16 * 1024, /* bytes of small messages sent together, at most */
 	FB_TCP_FRAMES = 64,        /* credit frames sent at once without data */
-	FB_TCP_FEW = 8,            /* up to so many sockets are tried in turn; more: epoll */
+	FB_TCP_FEW = 8,            /* up to this many sockets are tried in turn; more: epoll */
 	FB_TCP_TIMEOUT_MS = 10000, /* of everything that waits for a peer during set-up */
 	FB_TCP_FLIGHTS = 256,      /* zero-copy sends of a socket under way at once */
 	FB_TCP_MOST_SLOTS = 1 << 15, /* of a link: `turn` tells twice as many messages apart */
@@ -90,13 +90,13 @@ struct fb_tcp_frame {
 
 struct fb_tcp_message;
 
-/* What one socket sends of a message. In a socket's queue, or on its way without a copy. */
+/* The part of a message that one socket sends: in its queue, or on its way without a copy. */
 struct fb_tcp_piece {
 	struct fb_tcp_piece *next;
 	struct fb_tcp_message *message; /* NULL: the socket's control frames */
 	const char *at;                 /* to be sent from here on */
-	size_t left;                    /* so many bytes */
-	const char *data;               /* then from here, so many */
+	size_t left;                    /* this many bytes */
+	const char *data;               /* then from here, this many bytes */
 	size_t data_left;
 	uint32_t pins;             /* zero-copy sends of it that are not complete */
 	struct fb_tcp_frame frame; /* where it cannot lie in front of the payload */
@@ -174,9 +174,9 @@ struct fb_tcp_socket {
 	size_t fill_left;
 	size_t last_bytes; /* of the last part */
 	size_t end;        /* bytes of a frame that buffer holds */
-	/* What the next bytes are guessed from. */
+	/* The state from which the next bytes are guessed. */
 	uint32_t look;               /* calls of fb_tcp_receive() */
-	bool vain;                   /* the last read brought nothing: whoever asked waits */
+	bool vain;                   /* the last read brought nothing: the caller waits */
 	struct fb_tcp_link *awaited; /* somebody asked for its next message since the last look */
 	bool crowded;                /* and for one of another link */
 	struct fb_tcp_link *previous; /* the last message that began here is of this link */
@@ -185,7 +185,7 @@ struct fb_tcp_socket {
 	struct fb_tcp_piece **flights; /* NULL: copy. An item: NULL: complete */
 	uint32_t landed, flown;
 	uint64_t flights_made, flights_copied; /* since the last connect(), by the kernel */
-	/* What is above is needed for every message, and in few cache lines. */
+	/* The members above are needed for every message, and lie in few cache lines. */
 	struct {
 		struct fb_tcp_piece piece;
 		struct fb_tcp_frame frames[FB_TCP_FRAMES];
@@ -211,7 +211,7 @@ struct fb_tcp {
 	struct fb_tcp_link **links; /* by index; NULL: free */
 	uint32_t nlinks, max_links;
 	uint16_t epoch;
-	int err; /* the first failure, for ever */
+	int err; /* the first failure, kept forever */
 	char *stray; /* FB_TCP_LEAD + FB_TCP_GUESS bytes for what was not as guessed */
 };
 

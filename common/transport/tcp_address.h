@@ -31,7 +31,7 @@ struct fb_tcp_address {
 	uint16_t prefix;       /* bits of the subnet */
 };
 
-/* What a rank sends to all others about itself. Plain bytes, the same on every rank. */
+/* The data that a rank sends to all others about itself. Plain bytes, the same on every rank. */
 struct fb_tcp_identity {
 	char host[64];
 	char boot[40];         /* boot id of the kernel */

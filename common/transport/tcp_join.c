@@ -139,7 +139,7 @@ static void try_next(struct join *join, struct attempt *a)
 		socklen_t bytes = fb_tcp_sockaddr(address, peer->port, &to);
 
 		a->fd = socket(address->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		/* What is refused here was refused by the listening socket before. */
+		/* Connections that are refused here were refused by the listening socket before. */
 		if (a->fd >= 0 && !fb_tcp_prepare(&join->tcp->settings, a->fd) &&
 		    (connect(a->fd, (struct sockaddr *)&to, bytes) == 0 ||
 		     errno == EINPROGRESS)) {

@@ -22,7 +22,7 @@ static const struct fb_port_ops port_ops = {
 	.settled = settled,
 };
 
-/* What one end sends to the other about a link. No padding: sent as bytes. */
+/* The data that one end sends to the other about a link. No padding: sent as bytes. */
 struct offer {
 	uint32_t id, index;
 	uint32_t sends, slots;
@@ -163,7 +163,7 @@ void fb_tcp_link_free(struct fb_tcp *tcp, struct fb_tcp_link *link)
 	free(link);
 }
 
-/* Finds the own link that the peer's offer is the other end of, and checks it. */
+/* Finds the local link whose other end is the peer's offer, and checks it. */
 static int match_offer(struct fb_tcp_link **links, int n, int own, int peer,
 		       const struct offer *offer)
 {

@@ -42,7 +42,7 @@ static inline size_t fb_tcp_part_soon(size_t bytes, int i, int count, size_t *of
 /* One more part of the message has been sent, or is here. Returns whether it was the last. */
 bool fb_tcp_part_done(struct fb_tcp_message *message);
 
-/* What comes next on a socket if all is as usual: the link's next message, a large one. */
+/* The part that usually comes next on a socket: the link's next message, a large one. */
 struct fb_tcp_guess {
 	struct fb_tcp_link *link;
 	size_t bytes; /* of the payload */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a receiver does with its end of a tcp link: looks at messages, releases them; see tcp.h. */
+/* The receiver's end of a tcp link: looks at messages, releases them; see tcp.h. */
 #include <stdio.h>
 
 #include "common/base/error.h"

@@ -90,7 +90,7 @@ void fb_tcp_fail(struct fb_tcp_socket *socket, int err, const char *what)
 	if (socket->broken)
 		return;
 	socket->broken = true;
-	/* It would report the end for ever. */
+	/* epoll would report the end again and again. */
 	if (tcp->epoll >= 0)
 		(void)epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, socket->fd, NULL);
 	if (socket->nlinks == 0)
@@ -155,7 +155,7 @@ static void attend_ready(struct fb_tcp *tcp)
 	}
 }
 
-/* Who asked will ask again if it was in vain. */
+/* A caller that asked in vain will ask again. */
 static bool has_work(const struct fb_tcp_socket *socket)
 {
 	return !socket->broken && (socket->asked || socket->due || socket->held ||

@@ -169,7 +169,7 @@ bool fb_tcp_take_frame(struct fb_tcp_socket *socket, const struct fb_tcp_frame *
 	return frame->kind == FB_TCP_CREDIT && take_credit(link, frame);
 }
 
-/* Takes n bytes from `at` on. What is there of the last frame, if not all, stays in the buffer. */
+/* Takes n bytes from `at` on. An incomplete last frame stays in the buffer. */
 static void parse(struct fb_tcp_socket *socket, const char *at, size_t n)
 {
 	while (socket->filling || n >= sizeof(struct fb_tcp_frame)) {
@@ -331,8 +331,8 @@ static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_gues
 }
 
 /*
- * What comes most often to one who waits: the message that is waited for and nothing else. Returns
- * whether the `got` bytes are that; then they are in their place.
+ * The usual case of a caller that waits: its message arrives and nothing else. Returns whether the
+ * `got` bytes are this message; then they are in their place.
  */
 static bool take_awaited(struct fb_tcp_socket *socket, size_t got)
 {
@@ -367,7 +367,7 @@ static bool receive_once(struct fb_tcp_socket *socket)
 		ahead = FB_TCP_BUFFER - socket->end;
 	parts[0] = (struct iovec){.iov_base = socket->fill_at, .iov_len = wanted};
 	parts[1] = (struct iovec){.iov_base = socket->buffer + socket->end, .iov_len = ahead};
-	/* Who waits for one message gets it by one part of memory; a guess takes the next one. */
+	/* A caller that waits for one message reads one part of memory; a guess reads the next. */
 	if (wanted && socket->awaited == socket->filling->link && !socket->crowded)
 		ahead = 0;
 	got = wanted ? take(socket, parts, ahead ? 2 : 1) : take(socket, parts + 1, 1);

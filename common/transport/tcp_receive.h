@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tcp_receive.c does for tcp_run.c too. Internal to the tcp transport. */
+/* Functions of tcp_receive.c that tcp_run.c uses too. Internal to the tcp transport. */
 #ifndef FB_COMMON_TRANSPORT_TCP_RECEIVE_H
 #define FB_COMMON_TRANSPORT_TCP_RECEIVE_H
 

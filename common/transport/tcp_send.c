@@ -47,7 +47,7 @@ void fb_tcp_take_credit(struct fb_tcp_socket *socket, struct fb_tcp_frame *frame
 		socket->due = false;
 }
 
-/* Queues a message of its own for credits that are due, if its memory is free. */
+/* Queues a separate message for credits that are due, if its memory is free. */
 static void queue_credits(struct fb_tcp_socket *socket)
 {
 	struct fb_tcp_piece *piece = &socket->control.piece;
@@ -98,7 +98,7 @@ static void account(struct fb_tcp_socket *socket, size_t sent)
 	}
 }
 
-/* What send() said is no failure: there is just no room now. */
+/* The result of send() is no failure: there is just no room now. */
 static bool no_room(void)
 {
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -118,7 +118,7 @@ static void push(struct fb_tcp_socket *socket)
 		lost(socket);
 }
 
-/* What of the piece is left to be sent. Returns how many parts, at most 2. */
+/* The unsent rest of the piece. Returns its number of parts, at most 2. */
 static size_t gather(const struct fb_tcp_piece *piece, struct iovec *parts)
 {
 	size_t n = 0;

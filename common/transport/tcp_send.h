@@ -12,14 +12,14 @@
 
 enum { FB_TCP_PADS = FB_TCP_LEAD / sizeof(struct fb_tcp_frame) - 1 };
 
-/* What is in front of the last frame where FB_TCP_LEAD bytes are. */
+/* The bytes in front of the last frame, where FB_TCP_LEAD bytes are. */
 extern const struct fb_tcp_frame fb_tcp_pads[FB_TCP_PADS];
 
 /* Writes the credit that the first link in the list is owed, and takes it off the list. */
 void fb_tcp_take_credit(struct fb_tcp_socket *socket, struct fb_tcp_frame *frame);
 
 /*
- * Puts the piece, with so many bytes of payload, into its socket's queue, and sends it if it is
+ * Puts the piece, with this many bytes of payload, into its socket's queue, and sends it if it is
  * the first one.
  */
 void fb_tcp_send_piece(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece, size_t payload);

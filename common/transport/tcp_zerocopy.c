@@ -61,7 +61,7 @@ static void land(struct fb_tcp_socket *socket, uint32_t low, uint32_t high, bool
 		socket->landed++;
 }
 
-/* What one message of the error queue says; anything else but a report is ignored. */
+/* Reads one message of the error queue; anything else but a report is ignored. */
 static void take_report(struct fb_tcp_socket *socket, struct msghdr *header)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {

@@ -5,7 +5,7 @@
 
 #include "common/transport/tcp.h"
 
-/* Whether so many bytes should be sent, and can be now, without a copy. */
+/* Whether this many bytes should be sent, and can be now, without a copy. */
 bool fb_tcp_may_fly(const struct fb_tcp_socket *socket, size_t bytes);
 
 /* The kernel has taken some of the piece by such a send. */

@@ -51,7 +51,7 @@ struct fb_port {
 	int peer; /* rank at the other end */
 };
 
-/* What is wanted of one link; both ends ask for the same. */
+/* The properties of one requested link; both ends ask for the same. */
 struct fb_link_request {
 	int peer;          /* rank at the other end */
 	uint32_t id;       /* tells the links between two ranks apart; the same at both ends */
@@ -102,8 +102,8 @@ struct fb_transport_ops {
 	int (*rest)(struct fb_transport *transport, bool *idle);
 
 	/*
-	 * What carries the bytes to the rank, for the row: "shm", "tcp eth0 10.0.0.1",
-	 * "rdma mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096".
+	 * The carrier of the bytes to the rank, for the row: "shm", "tcp eth0 10.0.0.1", "rdma
+	 * mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096".
 	 */
 	void (*describe)(const struct fb_transport *transport, int rank, char *text, size_t n);
 };

@@ -195,7 +195,7 @@ int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
 /* "2.28.9". Returns text. */
 const char *fb_nccl_version_text(const struct fb_nccl *nccl, char text[FB_NCCL_NAME_CHARS]);
 
-/* What came to NCCL after its beginnings and is not in every version. */
+/* Functions that later versions of NCCL added, and that some versions lack. */
 enum fb_nccl_feature {
 	FB_NCCL_POINT_TO_POINT,
 	FB_NCCL_MEMORY,

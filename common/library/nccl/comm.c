@@ -34,7 +34,7 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 		fb_nccl_dump_to(session->settings->csv, session->world->nranks);
 	err = fb_nccl_open(nccl, session->settings->nccl_library, why, FB_REASON_CHARS);
 
-	/* Where it lies is among the loaded libraries. */
+	/* The list of loaded libraries has its path. */
 	if (!err)
 		fb_fact(session, "library.libnccl.version", "%s",
 			fb_nccl_version_text(nccl, version));

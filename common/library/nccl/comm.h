@@ -70,7 +70,7 @@ int fb_nccl_register(const struct fb_nccl *nccl, fb_nccl_comm comm, enum fb_nccl
 void fb_nccl_deregister(const struct fb_nccl *nccl, fb_nccl_comm comm,
 			enum fb_nccl_registration how, void *registered);
 
-/* What a case needs of its communicator; equal on all ranks but for pointers. */
+/* The needs of a case on its communicator; equal on all ranks but for pointers. */
 struct fb_nccl_need {
 	struct fb_nccl_algo_proto choice;
 	enum fb_nccl_registration registration;

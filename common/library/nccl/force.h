@@ -34,7 +34,7 @@ int fb_nccl_algo_proto_list(const char *list,
 /* The choice of these names, with names of static storage; "library" for unknown ones. */
 struct fb_nccl_algo_proto fb_nccl_algo_proto_named(const char *algorithm, const char *protocol);
 
-/* What a choice depends on beside the collective. */
+/* The inputs of a choice beside the collective. */
 struct fb_nccl_place {
 	int nranks, nnodes;
 	bool multicast; /* allowed */
@@ -82,7 +82,7 @@ enum { FB_NCCL_SELECTION_CHARS = 96 };
  */
 void fb_nccl_selection(const struct fb_nccl_algo_proto *choice, char text[FB_NCCL_SELECTION_CHARS]);
 
-/* What the two variables were; owned between begin and end. */
+/* The earlier values of the two variables; owned between begin and end. */
 struct fb_nccl_saved {
 	char *algorithm, *protocol;
 };

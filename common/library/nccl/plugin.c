@@ -14,7 +14,7 @@
 
 static const char variable[] = "NCCL_TUNER_PLUGIN";
 
-/* What is opened once. */
+/* State that is opened once. */
 struct opened {
 	struct fb_nccl_plugin plugin;
 	void *library; /* NULL: closed, because another rank has none */

@@ -146,7 +146,7 @@ static uint64_t number_of(const struct fb_nccl_record *parent)
 	return parent ? parent->number : 0;
 }
 
-/* What the call was, and the channel's own. `call` may be NULL. */
+/* Writes the call's description, and the channel's. `call` may be NULL. */
 static int begin_channel(void *context, void **handle, const struct fb_nccl_record *call, int rank,
 			 int channel, uint64_t start)
 {

@@ -110,7 +110,7 @@ struct fb_nccl_proxy {
 	int copies;                                                                                \
 	size_t bytes;                                                                              \
 	bool within_batch;
-/* What versions 2 and 3 have, where `func` is no member before it. */
+/* The fields of versions 2 and 3, where no member comes before `func`. */
 #define FB_NCCL_OLD_COLL(traffic)                                                                  \
 	const char *name;                                                                          \
 	uint64_t hash, number;                                                                     \

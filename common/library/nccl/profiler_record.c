@@ -19,7 +19,7 @@ struct fb_nccl_profile {
 	FILE *csv, *trace;
 	int rank, mask;
 	bool first;
-	/* [RECENT] events to which others belong later; NULL: nobody asks for such */
+	/* [RECENT] events to which others belong later; NULL: no such events are requested */
 	struct fb_nccl_record *recent;
 	uint64_t events, kept;
 };
@@ -138,7 +138,7 @@ int fb_nccl_record_begin(struct fb_nccl_profile *p, void **handle,
 
 enum { GPU_WAIT, PEER_WAIT, WAIT, FLUSH_WAIT, WAITS };
 
-/* What a proxy step waits for in a state; -1: in none of these. */
+/* The thing that a proxy step waits for in a state; -1: in none of these. */
 static int wait_of(int state)
 {
 	switch (state) {

@@ -25,7 +25,7 @@ struct fb_nccl_record {
 	int step, steps;             /* of the proxy; step -1: none */
 	uint64_t bytes;              /* of a step, or of a chunk of an operation */
 	uint64_t parent;             /* the number of an event; 0: none */
-	bool leaf;                   /* it is nobody's parent: its memory ends with it */
+	bool leaf;                   /* it has no children: its memory ends with it */
 	/* The rest is this module's. */
 	struct fb_nccl_profile *profile;
 	uint64_t number;

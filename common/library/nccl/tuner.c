@@ -33,8 +33,8 @@ struct table {
 };
 
 /*
- * What a program forces. NCCL may ask in a thread that it has begun for the call, which therefore
- * sees what the program set before it.
+ * The cell that a program forces. NCCL may ask in a thread that it has started for the call, which
+ * therefore sees what the program set before it.
  */
 static struct {
 	bool by_program;          /* so no table is needed */
@@ -89,7 +89,7 @@ unsigned fb_nccl_tuner_obeyed(void)
 	return forced.obeyed;
 }
 
-/* Rules out all other cells. Where none of those that are asked for is possible, all stay. */
+/* Rules out all other cells. If none of the requested cells is possible, all cells stay. */
 static void force_cells(float *costs, int nalgorithms, int nprotocols)
 {
 	bool possible = false;

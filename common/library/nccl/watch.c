@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * See watch.h. NCCL reports calls from the caller's threads, and channels from a thread of its own.
- */
+/* See watch.h. NCCL reports calls from callers' threads, and channels from another thread. */
 #include "common/library/nccl/watch.h"
 
 #include <pthread.h>

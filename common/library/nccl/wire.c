@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What carries NCCL's bytes; see wire.h. */
+/* Finds the network that carries NCCL's bytes; see wire.h. */
 #include "common/library/nccl/wire.h"
 
 #include <stdbool.h>
@@ -273,7 +273,7 @@ void fb_nccl_wire_facts(const struct fb_session *session, int version,
 		{"nccl.settings", setup->settings},
 	};
 	char *text = malloc(FB_NCCL_DEFAULTS_CHARS);
-	/* Where not all that was set is known, nothing is known of the rest. */
+	/* If a part of the settings is not known, the rest is not known either. */
 	int source = text && !setup->settings_cut
 			     ? fb_nccl_defaults(version, setup->settings, text,
 						FB_NCCL_DEFAULTS_CHARS)

@@ -79,7 +79,8 @@ verdict cli/formulas
 
 # Scripts say what they are for, whatever they need otherwise; what they do not take is refused.
 cd "$root" || exit 3
-for script in launch run install kv-paths reference setup doctor claims sweep plot report; do
+for script in launch run install gpu-nic kv-paths reference setup doctor claims sweep plot \
+	report; do
 	timeout $((60 * slow)) "scripts/$script" --help >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
 	expect "exit code of scripts/$script --help" "$?" 0
 	expect "stderr of scripts/$script --help" "$(cat "$FB_TMP/err")" ''

@@ -136,4 +136,28 @@ echo run,,,cpu.count,2 >>"$folder/environment.csv"
 "$topology" "$folder" >"$FB_TMP/out" 2>&1
 expect "exit code without a GPU" $? 3
 verdict topology_input
+
+# Rates of each sender by each RDMA device, from rows as program bandwidth writes them.
+. tests/shell/lib_rows.sh
+mkdir "$FB_TMP/nics"
+rows_to "$FB_TMP/nics/bandwidth.csv"
+usual+=(program=bandwidth operation=one_way engine=rdma algorithm=put protocol=write
+	transport=rdma memory=device bytes=8388608)
+row variant='dst=2;nic=mlx5_0;src=0' busbw_GBps=48.1
+row variant='dst=2;nic=mlx5_1;src=0' busbw_GBps=22
+row variant='dst=3;nic=mlx5_0;src=1' busbw_GBps=21.5
+row variant='dst=3;nic=mlx5_1;src=1' busbw_GBps=47.9
+row variant='dst=3;nic=mlx5_2;src=1' status=skipped reason='no such device'
+row operation=two_way variant='dst=3;nic=mlx5_0;src=1' busbw_GBps=90
+scripts/gpu-nic --from "$FB_TMP/nics" >"$FB_TMP/out" 2>&1
+expect "exit code of gpu-nic" $? 0
+expect "rates by device" "$(tr -s ' ' <"$FB_TMP/out")" "GB/s of one direction
+rank mlx5_0 mlx5_1 fastest
+0 48.1 22 mlx5_0
+1 21.5 47.9 mlx5_1"
+sed -i '/,ok,/d' "$FB_TMP/nics/bandwidth.csv"
+scripts/gpu-nic --from "$FB_TMP/nics" >"$FB_TMP/out" 2>&1
+expect "exit code of gpu-nic without a rate" $? 6
+expect "what it says" "$(cat "$FB_TMP/out")" "no such device"
+verdict topology_gpu_nic
 exit "$bad"

@@ -219,4 +219,12 @@ check queues 4 'rdma_qps=3' 2 bandwidth --engine rdma --bytes 8 --rdma-qps 3 \
 	--rdma-batch 2 --window 100 --cadence streaming
 check many 8 ',pairs=[12];' 4 multi_pair "${raw[@]}" --bytes 5000 --protocol write,read
 check pairs 9 ',dst=[012];' 3 all_pairs --engine rdma --bytes 8 --protocol send
+# A program for each of both devices, and their rates as a table.
+if vm_wanted gpu-nic "$usual"; then
+	OMPI_MCA_mpi_yield_when_idle=1 scripts/gpu-nic --results /tmp/gpu-nic --options \
+		"--bytes 64K --max-time 0.1s --min-samples 3 --max-samples 6 --rdma-timeout 17" \
+		>$log 2>&1 && grep -qE '^rank +rxe0 +rxe1  fastest$' $log &&
+		grep -qE '^0 +[0-9.]+ +[0-9.]+  rxe[01]$' $log
+	verdict vm/p2p-gpu-nic $? $log
+fi
 exit 0

@@ -101,13 +101,15 @@ begin() {
 	local folder limit
 
 	slowness
-	# Others may come while the test runs, so there is room for four times as much.
+	# Others may come while the test runs, so there is room for four times as much. A test that
+	# hangs must leave time for the others.
 	limit=$((4 * $3 * FB_SLOW))
+	[ $limit -le $((run_limit * 20)) ] || limit=$((run_limit * 20))
 	folder=$(mktemp -d) || exit 3
 	# The inner shell writes what the test took of processors, by which tests are compared even
 	# on a busy machine.
 	# shellcheck disable=SC2016 # the inner shell expands it
-	FB_TMP=$folder env --default-signal=INT,QUIT timeout -k 10 "$limit" bash -c '
+	FB_TMP=$folder env --default-signal=INT,QUIT timeout -k 10 $((limit + 120)) bash -c '
 		TIMEFORMAT="%U %S"
 		{ time "${@:2}" 2>&3; } 3>&2 2>"$1"' - "$folder.cpu" "${@:5}" </dev/null \
 		>"$logs/${4//\//.}.log" 2>&1 &
@@ -117,7 +119,7 @@ begin() {
 
 # end PROCESS: waits for that test and counts it.
 end() {
-	local kind processors limit start folder name rc log took
+	local kind processors limit start folder name rc log took stopped=no
 
 	wait "$1"
 	rc=$?
@@ -125,15 +127,20 @@ end() {
 	unset "running[$1]"
 	used=$((used - processors))
 	took=$(took_since "$start" "$folder.cpu")
-	rm -rf "$folder" "$folder.cpu"
 	log=$logs/${name//\//.}.log
+	[ ! -e "$folder.stuck" ] || stopped=yes
 	# 137: after KILL. What does not end by TERM may be left of the group either way.
-	if [ "$rc" -eq 124 ] || [ "$rc" -eq 137 ]; then
+	if [ $stopped = yes ] || [ "$rc" -eq 124 ] || [ "$rc" -eq 137 ]; then
 		kill -KILL -- "-$1" 2>/dev/null
+		cat "$folder.stuck" >>"$log" 2>/dev/null
 		echo "stopped after the limit of $limit s" >>"$log"
+		stopped=yes rc=124 took+=", stopped at its limit"
 	fi
+	rm -rf "$folder" "$folder".{cpu,stuck}
 	[ "$verbose" = yes ] && sed 's/^/      | /' "$log"
-	if [ $second = no ] && [ ${#again[@]} -lt $most_again ] && "failed_$kind"; then
+	# What hangs is no bad luck, and would cost its limit twice.
+	if [ $second = no ] && [ $stopped = no ] && [ ${#again[@]} -lt $most_again ] &&
+		"failed_$kind"; then
 		again+=("${entry[$name]}")
 		mv "$log" "${log%.log}.first.log"
 		report AGAIN "$name" "$took, exit code $rc: failed, and runs once more at the end"
@@ -179,6 +186,7 @@ run_queue() {
 		for process in "${!running[@]}"; do
 			kill -0 "$process" 2>/dev/null || end "$process"
 		done
+		stop_stuck
 		[ "$SECONDS" -lt $((run_limit * 60)) ] || out_of_time
 		sleep 0.05
 	done
@@ -190,40 +198,6 @@ run_queue() {
 		queue+=("$(IFS=$'\x1f' && echo "${test[*]}")")
 	done
 	run_queue
-}
-
-# Ends the tests that run, with their process groups.
-stop_running() {
-	local process folder
-
-	for process in "${!running[@]}"; do
-		kill "$process" 2>/dev/null
-	done
-	for process in "${!running[@]}"; do
-		wait "$process"
-		kill -KILL -- "-$process" 2>/dev/null
-		read -r _ _ _ _ folder _ <<<"${running[$process]}"
-		rm -rf "$folder" "$folder.cpu"
-	done
-}
-
-# The run has used its time: names what was still running and what had not begun, and ends.
-out_of_time() {
-	local process name log
-
-	stop_running
-	for process in "${!running[@]}"; do
-		read -r _ _ _ _ _ name <<<"${running[$process]}"
-		log=$logs/${name//\//.}.log
-		count FAIL "$name" "still running after the run's limit of $run_limit min"
-		show_failure
-	done
-	for process in "${queue[@]}"; do
-		IFS=$'\x1f' read -r _ _ _ name _ <<<"$process"
-		count FAIL "$name" "not begun within the run's limit of $run_limit min"
-	done
-	finish
-	exit 1
 }
 
 interrupted() {

@@ -12,7 +12,7 @@ export LC_ALL=C
 tree=$FB_TMP/tree
 mkdir -p "$tree"/{scripts,tests/{shell,fuzz}}
 cp scripts/lib.sh "$tree/scripts"
-cp tests/run tests/lib.sh tests/lib_count.sh "$tree/tests"
+cp tests/run tests/lib.sh tests/lib_count.sh tests/lib_stuck.sh "$tree/tests"
 cp tests/fuzz/lib.sh "$tree/tests/fuzz"
 
 # script NAME PROCESSORS SECONDS: a test from standard input.
@@ -70,12 +70,20 @@ rm "$tree/tests/shell/bad.sh"
 script endless 1 1 <<END
 (trap '' TERM; echo \$BASHPID >"$FB_TMP/child"; exec >"$FB_TMP/trash" 2>&1; sleep 1000 & wait) &
 echo "fabricbench: endless"
+mkdir -p build
+cp "$(type -P sleep)" build/sits
+build/sits 1000 &
 wait
 END
 go -k 'shell/endless'
 expect "exit code after a limit" "$rc" 1
 holds "$FB_TMP/out" 'stopped after the limit of [0-9]+ s'
-holds "$FB_TMP/out" '^AGAIN +shell/endless '
+expect "second runs of what hangs" "$(grep -c '^AGAIN' "$FB_TMP/out")" 0
+holds "$FB_TMP/out" '^FAIL  shell/endless .* s of processors\), stopped at its limit, exit code'
+holds "$FB_TMP/out" '\|   [0-9]+ S[^ ]* [0-9]+ s sleep 1000$'
+sits='\|   [0-9]+ S[^ ]* [0-9]+ s build/sits 1000: '
+fb_have gdb && sits+='.*nanosleep'
+holds "$FB_TMP/out" "$sits"
 gone || fail "a process outlives its test"
 # The run as a whole: its limit is in minutes, so this tree's has seconds of them.
 script later 99 20 <<'END'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154 # variables of tests/run
 #
-# The part of tests/run that ends tests which have reached their limits, or the limit of the run, and
-# says where their processes are. Sourced by it; uses its variables running, queue and logs.
+# The part of tests/run that ends tests which have reached their limits, or the limit of the run,
+# and says where their processes are. Sourced by it; uses its variables running, queue and logs.
 
 # family_of PROCESS: it and its descendants. Launchers give ranks process groups of their own.
 family_of() {
@@ -21,7 +21,8 @@ family_of() {
 calls_of() {
 	timeout -k 5 10 gdb -nx -batch -iex 'set debuginfod enabled off' -p "$1" -ex 'thread 1' \
 		-ex 'bt -15' </dev/null 2>/dev/null |
-		sed -nE 's/^#[0-9]+ +(0x[0-9a-f]+ in )?([^ ]+) .*/\2/p' | paste -sd '<' | sed 's/</ < /g'
+		sed -nE 's/^#[0-9]+ +(0x[0-9a-f]+ in )?([^ ]+) .*/\2/p' | paste -sd '<' |
+		sed 's/</ < /g'
 }
 
 # stacks_of PROCESS: a line for each process of a test: number, state, seconds of processors, name

@@ -19,7 +19,7 @@ RANDOM=${SEED:-1}
 timeout_s=$((60 * slow)) gone_s=$((30 * slow))
 # Rows of the same length each, on any machine: they never have enough samples.
 options=(--engine host --algorithm "ring,tree" --protocol "simple,ll" --bytes 8:512:2 -q
-	--min-samples 1000000 --max-samples 1000000 --max-time $((50 * slow))ms
+	--min-samples 1000000 --max-samples 1000000 --max-time $((80 * slow))ms
 	--timeout "${timeout_s}s")
 cases=28
 

@@ -14,7 +14,7 @@ export LC_ALL=C
 timeout_s=$((4 * slow))
 # Rows of the same length each, on any machine: they never have enough samples.
 options=(--engine host --algorithm ring --bytes 8:128:2 -q --min-samples 1000000
-	--max-samples 1000000 --max-time $((60 * slow))ms --timeout "${timeout_s}s")
+	--max-samples 1000000 --max-time $((100 * slow))ms --timeout "${timeout_s}s")
 cases=20
 
 # Streams whose messages have no frames (tests/unit/test_tcp_run.c), so that nothing but the missing

@@ -39,7 +39,8 @@ if [ -x "$FB_BUILD/tests/fake_gpu/test_mover" ]; then
 fi
 verdict fake_nixl_mover
 
-# handoff HOW LIBRARY OPTION...: rows in $csv.
+# handoff HOW LIBRARY OPTION...: rows in $csv. `patience` is the longest step in seconds, for which
+# the other rank waits in vain where one has an error.
 handoff() {
 	local folder=$FB_TMP/csv-$((++runs))
 
@@ -47,7 +48,7 @@ handoff() {
 	FB_FAKE_NIXL=$1 run "$2" 2 "${programs-$FB_BUILD/bin}/handoff" \
 		--engine "${engine-nixl}" --tokens 64 --quiet \
 		--max-samples 3 --min-samples 2 --ci 100% --max-time 2ms \
-		--timeout "$((30 * slow))s" --csv "$folder" "${@:3}"
+		--timeout "$((${patience-30} * slow))s" --csv "$folder" "${@:3}"
 }
 
 # says PATTERN ROWS: so many rows match.
@@ -136,7 +137,7 @@ says ",mooncake,put,.*,skipped,\"?Mooncake's wheel has no C interface: use engin
 handoff unregistered nixl
 holds "$FB_TMP/err" 'nixl: register_mem: error -6'
 says ',fault,' 1
-handoff lost nixl
+patience=3 handoff lost nixl
 expect "exit code of a request that fails" "$rc" 5
 holds "$FB_TMP/err" 'nixl: get_xfer_status: error -6: a put of [0-9]+ bytes with rank 1'
 handoff half-metadata nixl
@@ -145,7 +146,7 @@ holds "$FB_TMP/err" 'load_remote_md: error -4: the metadata that rank [01] sent'
 handoff other-metadata nixl
 expect "exit code of foreign metadata" "$rc" 5
 holds "$FB_TMP/err" "metadata that rank 1 sent are of agent 'xank1', not 'rank1'"
-handoff foreign nixl
+patience=3 handoff foreign nixl
 expect "exit code of a foreign notification" "$rc" 5
 holds "$FB_TMP/err" 'nixl: a notification of [0-9]+ bytes is none of ours'
 verdict fake_nixl_faults

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 2
 # timeout: 240
 #
 # Every line of every study that is shipped is one that its program accepts: a name that a program

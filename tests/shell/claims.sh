@@ -34,14 +34,15 @@ refuses() {
 	holds "$FB_TMP/out" "$1"
 }
 
-rows_to "$results/ddp.csv" cost_us,cost_low_us,cost_high_us,sockets
+rows_to "$results/ddp.csv" cost_us,cost_low_us,cost_high_us,sockets,device_bytes
 slow='median_us operation=slow bucket=4M' fast='median_us operation=fast bucket=4M'
 usual+=(program=ddp operation=slow)
 row variant='bucket=4M;tokens=16' median_us=200 median_low_us=190 median_high_us=210
 row operation=fast variant=bucket=4M median_us=100 median_low_us=95 median_high_us=105
 row operation=fast variant=bucket=1M median_us=50 median_low_us=48 median_high_us=52 busbw_GBps=8
 row operation=fast variant=bucket=2M median_us=70 median_low_us=68 median_high_us=72 busbw_GBps=6
-row operation=vague variant=bucket=4M median_us=100 samples=5 sockets=64 channels=8
+row operation=vague variant=bucket=4M median_us=100 samples=5 sockets=64 channels=8 \
+	device_bytes=4096
 row operation=none_known median_us=100 channels=0
 row operation=none variant=bucket=4M status=skipped reason='only GPUs have graphs'
 row operation=cost cost_us=-40 cost_low_us=-45 cost_high_us=-35 median_us=60 \
@@ -63,6 +64,7 @@ says '^verdict:  cannot be tested here: the interval contains 2$' "most 2 $slow 
 says 'here: median_us without an interval: 5 samples, of which fewer than 6 are independent' \
 	"most 2 $slow / median_us operation=vague"
 says '^verdict:  holds$' "most 64 sockets operation=vague"
+says '^verdict:  holds$' "most 4096 device_bytes operation=vague"
 says '^verdict:  holds$' "most 8 channels operation=vague"
 says 'here: channels is ' "most 8 channels operation=none_known"
 says '^verdict:  cannot be tested here: skipped: only GPUs have graphs$' \

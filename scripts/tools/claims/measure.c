@@ -105,8 +105,8 @@ static struct fb_claim_value read_value(const struct fb_query_table *table, size
 			value.low = (double)NAN;
 		return value;
 	}
-	/* A count is exact, however much the times of its row scatter. 0 channels: not known. */
-	if (!strcmp(column, "sockets") || !strcmp(column, "channels")) {
+	/* Counts and memory are exact, whatever the row's times are. 0 channels: not known. */
+	if (strstr(column, "_bytes") || !strcmp(column, "sockets") || !strcmp(column, "channels")) {
 		if (*column == 'c' && !(value.middle > 0))
 			value.middle = (double)NAN;
 		value.low = value.high = value.middle;

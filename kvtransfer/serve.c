@@ -48,7 +48,9 @@ static const struct fb_option options[] = {
 	FB_OPTION_STRING(SETTINGS, trace, 0, "trace", "NAME", "azure-conv", NULL,
 			 "lengths as of azure-conv, azure-code or mooncake, generated; or a file: "
 			 "Mooncake's .jsonl, Azure's .csv"),
-	U64(requests, "requests", "100", 1, 1000000, "requests of a replay"),
+	U64(requests, "requests", "100", 1, 1000000,
+	    "requests of a replay, of a file the first ones; a search for a knee takes up to 16 "
+	    "times as many, so that a replay lasts ten objectives for the first token"),
 	FB_OPTION_DOUBLE(SETTINGS, scale, 0, "scale", "X", "0.0625", 1e-4, 1e4,
 			 "multiplies the lengths of prompts and answers"),
 	FB_OPTION_RATIO(SETTINGS, reuse, 0, "reuse", "0", 0, 1,

@@ -68,8 +68,10 @@ struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const str
 
 int fb_serve_trace(const struct fb_serve_settings *own, uint64_t seed, struct fb_trace *trace)
 {
+	bool search = own->operations & ~(UINT64_C(1) << FB_SERVE_REPLAY);
+	uint64_t count = own->requests * (search ? FB_KNEE_MOST_REQUESTS : 1);
 	const struct fb_trace_config config = {
-		.source = own->trace, .count = (uint32_t)own->requests, .scale = own->scale,
+		.source = own->trace, .count = (uint32_t)count, .scale = own->scale,
 		.block_tokens = (uint32_t)own->block_tokens, .reuse = own->reuse, .seed = seed};
 
 	return fb_trace_open(trace, &config);
@@ -143,7 +145,12 @@ void fb_serve_seconds(void *arg, const struct fb_case *c, double *sample, double
 {
 	const struct fb_serve_state *state = arg;
 	const struct fb_serve_plan p = fb_serve_plan_of(state, c);
-	double replay = p.rate > 0 ? (double)state->own->requests / p.rate : 0;
+	uint32_t fewest = (uint32_t)state->own->requests, n = fewest;
+	double replay;
+
+	if (p.operation != FB_SERVE_REPLAY)
+		n = fb_knee_requests(p.rate, state->own->ttft_s, fewest);
+	replay = p.rate > 0 ? n / p.rate : 0;
 
 	*other = p.operation == FB_SERVE_VERDICT ? FB_SERVE_MODES * replay : replay;
 	*sample = p.operation == FB_SERVE_REPLAY ? replay : FB_KNEE_FEWEST * *other;

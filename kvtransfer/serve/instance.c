@@ -186,16 +186,16 @@ static void put_interval(const struct fb_series *s, double *value)
 	free(scratch);
 }
 
-static void put_lengths(const struct fb_trace *t, double *value)
+static void put_lengths(const struct fb_request *request, uint32_t n, double *value)
 {
-	struct fb_series s = {.n = t->count};
+	struct fb_series s = {.n = n};
 
-	s.value = calloc(t->count, sizeof(*s.value));
-	for (uint32_t k = 0; k < t->count && s.value; k++)
-		s.value[k] = t->request[k].input;
+	s.value = calloc(n + (size_t)1, sizeof(*s.value));
+	for (uint32_t k = 0; k < n && s.value; k++)
+		s.value[k] = request[k].input;
 	value[FB_SERVE_INPUT_P50] = s.value ? fb_series_quantile(&s, 0.5) : (double)NAN;
-	for (uint32_t k = 0; k < t->count && s.value; k++)
-		s.value[k] = t->request[k].output;
+	for (uint32_t k = 0; k < n && s.value; k++)
+		s.value[k] = request[k].output;
 	value[FB_SERVE_OUTPUT_P50] = s.value ? fb_series_quantile(&s, 0.5) : (double)NAN;
 	free(s.value);
 }
@@ -272,7 +272,7 @@ static void trace(const struct fb_serve_instance *i)
 	if (!i->state->own->trace_out || i->plan.operation != FB_SERVE_REPLAY)
 		return;
 	fb_timeline_row("serve", i->key, row);
-	(void)fb_account_trace(i->served, i->trace.count, i->state->own->trace_out, row);
+	(void)fb_account_trace(i->served, i->count, i->state->own->trace_out, row);
 }
 
 /*
@@ -300,7 +300,7 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	traits->extra[FB_SERVE_REQUESTS] = (double)i->account.requests;
 	traits->extra[FB_SERVE_HIT_SHARE] = i->hit_tokens / i->all_tokens;
 	traits->extra[FB_SERVE_KV_BYTES] = i->moved_bytes / i->moved;
-	put_lengths(&i->trace, traits->extra);
+	put_lengths(i->trace.request, i->count, traits->extra);
 	if (i->plan.operation == FB_SERVE_REPLAY)
 		put_requests(i, traits->extra);
 	else

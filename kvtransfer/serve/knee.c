@@ -7,6 +7,7 @@
 static const double span = 2048;	 /* of rates that are tried, from the first one */
 static const double spread_log2 = 0.125; /* from a known knee to the first rates */
 static const double narrow_log2 = 0.125; /* an interval that is narrow enough */
+static const double objectives = 10; /* for the first token, in which a replay's requests arrive */
 static const double golden = 0.61803398874989485;
 
 void fb_knee_begin(struct fb_knee *k, double first, double known, unsigned search)
@@ -47,6 +48,14 @@ void fb_knee_note(struct fb_knee *k, bool met)
 double fb_knee_result(const struct fb_knee *k)
 {
 	return k->high > 0 ? sqrt(k->low * k->high) : (double)NAN;
+}
+
+uint32_t fb_knee_requests(double rate, double ttft_s, uint32_t fewest)
+{
+	double n = ceil(objectives * ttft_s * rate);
+	double most = (double)fewest * FB_KNEE_MOST_REQUESTS;
+
+	return (uint32_t)fmax(fewest, fmin(n, most));
 }
 
 double fb_knee_steady(double knee, double requests, double ttft_s)

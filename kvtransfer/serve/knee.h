@@ -17,8 +17,12 @@
 #define FB_KVTRANSFER_SERVE_KNEE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-enum { FB_KNEE_FEWEST = 3 }; /* replays of a search that begins from a knee that is right */
+enum {
+	FB_KNEE_FEWEST = 3,	    /* replays of a search that begins from a knee that is right */
+	FB_KNEE_MOST_REQUESTS = 16, /* times --requests: the most that a replay of a search has */
+};
 
 struct fb_knee {
 	double rate; /* to try next; 0: the search is over */
@@ -48,6 +52,14 @@ static inline bool fb_knee_is_between(const struct fb_knee *knee)
  * none did.
  */
 double fb_knee_result(const struct fb_knee *knee);
+
+/*
+ * How many requests a replay of a search has at a rate: as many as arrive in ten objectives for the
+ * first token, of `ttft_s` seconds, so that a service that is 10% too slow falls behind by an
+ * objective before the replay ends. `fewest` at least, and FB_KNEE_MOST_REQUESTS times as many at
+ * most.
+ */
+uint32_t fb_knee_requests(double rate, double ttft_s, uint32_t fewest);
 
 /*
  * A knee, or NAN if at this rate all `requests` arrive within less than two objectives for the

@@ -251,7 +251,7 @@ static int stop_if_decided(struct fb_router *r, const struct fb_objective *objec
 		return FB_OK;
 	r->look = when + look_s;
 	judge(r, objective, when);
-	if (fb_share_fate(r->met, r->missed, r->i->trace.count, r->i->state->own->attainment) ==
+	if (fb_share_fate(r->met, r->missed, r->i->count, r->i->state->own->attainment) ==
 	    FB_FATE_OPEN)
 		return FB_OK;
 	r->decided = true;
@@ -262,10 +262,20 @@ static int stop_if_decided(struct fb_router *r, const struct fb_objective *objec
 /* Blocks of a disaggregated request's sender may still be in use when its last token has come. */
 static bool all_free(const struct fb_router *r)
 {
-	for (uint32_t k = 0; k < r->i->trace.count; k++)
+	for (uint32_t k = 0; k < r->i->count; k++)
 		if (r->place[k].pinned[0] || r->place[k].pinned[1])
 			return false;
 	return true;
+}
+
+uint32_t fb_router_requests(const struct fb_router *r, double rate)
+{
+	const struct fb_serve_settings *own = r->i->state->own;
+	uint32_t n = (uint32_t)own->requests;
+
+	if (r->i->plan.operation != FB_SERVE_REPLAY)
+		n = fb_knee_requests(rate, own->ttft_s, n);
+	return n < r->i->trace.count ? n : r->i->trace.count;
 }
 
 int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share)
@@ -283,7 +293,7 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 			i->state->machine.settings->seed + (uint64_t)i->runs + 1);
 	i->data.seed++;
 	r->due = r->given = r->ended = r->judged = r->met = r->missed = 0;
-	r->wanted = i->trace.count;
+	r->wanted = i->count = fb_router_requests(r, rate);
 	r->decided = false;
 	r->look = 0;
 	begin = fb_router_now(r);
@@ -291,7 +301,7 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 		fb_pool_reset(&i->pool[w]);
 		r->load[w] = 0;
 	}
-	for (uint32_t k = 0; k < i->trace.count; k++)
+	for (uint32_t k = 0; k < i->count; k++)
 		i->served[k] = (struct fb_served){.planned = begin + i->trace.request[k].at,
 						  .output = i->trace.request[k].output};
 	while (!err && (r->ended < r->wanted || !all_free(r))) {
@@ -302,7 +312,7 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 	if (!err)
 		err = fb_router_send_all(r, &end);
 	fb_serve_replayed(i);
-	*share = fb_account_replay(&i->account, i->served, i->trace.count, &objective);
+	*share = fb_account_replay(&i->account, i->served, i->count, &objective);
 	return err ? err : i->account.err;
 }
 

@@ -48,6 +48,9 @@ int fb_router_send_all(struct fb_router *router, const struct fb_control_header 
  */
 int fb_router_replay(struct fb_router *router, double rate, bool whole, double *share);
 
+/* How many requests a replay has: --requests; of a search, more where that lasts too short. */
+uint32_t fb_router_requests(const struct fb_router *router, double rate);
+
 /* search.c: a run of any operation. */
 int fb_router_run(struct fb_router *router);
 

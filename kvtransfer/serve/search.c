@@ -52,9 +52,10 @@ static int try_rate(struct fb_router *r, bool whole)
 }
 
 /* The knee that a search has found; NAN, and a reason on standard error, if it is not steady. */
-static double steady(const struct fb_serve_instance *i, double found)
+static double steady(const struct fb_router *r, double found)
 {
-	double requests = i->trace.count;
+	const struct fb_serve_instance *i = r->i;
+	double requests = found > 0 ? fb_router_requests(r, found) : 0;
 	double knee = fb_knee_steady(found, requests, i->state->own->ttft_s);
 	char line[160];
 
@@ -83,7 +84,7 @@ static int find_knee(struct fb_router *r, double *knee, bool *found)
 	if (err || !*found)
 		return err;
 	*known = fb_knee_result(k);
-	*knee = steady(i, *known);
+	*knee = steady(r, *known);
 	return FB_OK;
 }
 

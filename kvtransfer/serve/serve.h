@@ -222,6 +222,7 @@ struct fb_serve_instance {
 	struct fb_data data;	       /* the seed changes with each replay */
 	struct fb_mismatch bad;
 	struct fb_trace trace;	       /* router, and below */
+	uint32_t count;		       /* requests of the last replay: the trace's first ones */
 	struct fb_served *served;
 	struct fb_pool *pool;	       /* [workers] */
 	struct fb_account account;

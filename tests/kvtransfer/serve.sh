@@ -101,7 +101,7 @@ verdict serve_open_loop
 searches=("${usual[@]:1}" --max-time "$((60 * slow))s")
 if in_set serve_knee; then
 	small=(--quiet "${searches[@]}")
-	requests=8 go 3 --engine shm --operation knee,verdict --rate 30 --slo-ttft 200ms
+	requests=4 go 3 --engine shm --operation knee,verdict --rate 30 --slo-ttft 200ms
 	expect "exit code of knees" "$rc" 0
 	expect "rows of knees" "$(rows ',(ok|few),')" 3
 	# A fast machine serves all of them at once within the objective, and has no knee then.
@@ -111,7 +111,7 @@ if in_set serve_knee; then
 	# Each replay of a search says what it has shown. Runs that are no samples are a replay in
 	# each mode, the first one at the given rate.
 	small=("${searches[@]}")
-	requests=12 go 3 --engine shm --operation verdict --rate 30 --slo-ttft 200ms \
+	requests=4 go 3 --engine shm --operation verdict --rate 30 --slo-ttft 200ms \
 		--trace-out "$FB_TMP/searched"
 	expect "exit code of a search" "$rc" 0
 	expect "spans of a search" "$(cat "$FB_TMP"/searched/*.csv 2>/dev/null | grep -c queue)" 0

@@ -57,8 +57,9 @@ static void test_fate_of_shares(void)
 					bool high = (double)most / n >= wanted[w];
 
 					CHECK_INT(fb_share_fate(met, missed, n, wanted[w]),
-						  low ? FB_FATE_MET
-						  : high ? FB_FATE_OPEN : FB_FATE_MISSED);
+						  low	 ? FB_FATE_MET
+						  : high ? FB_FATE_OPEN
+							 : FB_FATE_MISSED);
 				}
 }
 
@@ -103,6 +104,14 @@ static double search(struct fb_rng *rng, double knee, double noise, double first
 	}
 	CHECK(*replays < 100);
 	return fb_knee_result(&k);
+}
+
+static void test_requests(void)
+{
+	CHECK_INT(fb_knee_requests(44, 1, 100), 440);
+	CHECK_INT(fb_knee_requests(4, 1, 100), 100);
+	CHECK_INT(fb_knee_requests(1e6, 1, 100), 1600);
+	CHECK_INT(fb_knee_requests(44, 1e-6, 1), 1);
 }
 
 static void test_exact_knee(void)
@@ -249,6 +258,7 @@ int main(void)
 	test_fate_of_requests();
 	test_fate_of_shares();
 	test_cancelled();
+	test_requests();
 	test_exact_knee();
 	test_steady_knee();
 	test_unbiased_knee();

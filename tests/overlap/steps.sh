@@ -94,7 +94,7 @@ for family in $FB_MPIS; do
 	expect "rows of shared stages" "$(rows 'tensor_ranks=2.*,(ok|few),')" 16
 	expect "rows of stages of one rank" "$(rows ',(ok|few),')" 24
 	expect "stages that do not divide" "$(rows ',skipped,--tensor-ranks 3 does not divi')" 16
-	expect "placements of one" "$(rows ',skipped,one rank has a stage')" 8
+	expect "placements of one" "$(rows ',skipped,one rank a stage')" 8
 	go "$family" 2 pipeline --hidden 64 --tokens 16 --bytes 4K --compute-sms 8 --schedule gpipe
 	expect "multiprocessors of processors" "$(rows ',skipped,processors have no multi')" 4
 	go "$family" 1 pipeline --hidden 64 --tokens 16 --bytes 4K
@@ -179,7 +179,7 @@ for family in $FB_MPIS; do
 	expect "costs of one process" "$(cost | awk '$3 != ""' | wc -l)" 2
 	go "$family" 2 dataparallel --bytes 60000 --layers 3 --hidden 64 --tokens 4 \
 		--redop max,sum --schedule one_process
-	expect "sums only" "$(rows ',skipped,its tasks add up')" 2
+	expect "sums only" "$(rows ',skipped,the tasks of this program add')" 2
 	go "$family" 4 dataparallel --bytes 60000 --layers 3 --hidden 64 --tokens 4 --nodes-as 2 \
 		--schedule one_process
 	expect "other nodes" "$(rows ',skipped,a process reaches the memory of its own node')" 2

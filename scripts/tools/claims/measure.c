@@ -79,6 +79,20 @@ static int select_rows(struct fb_query_table *table, const struct fb_claim_show 
 	return err;
 }
 
+/* Columns of counts and of memory: they are exact, whatever the row's times are. */
+static bool is_exact(const char *column)
+{
+	static const char *const exact[] = {
+		"sockets", "channels", "device_bytes", "device_early_bytes", "device_late_bytes",
+		"host_bytes", "host_early_bytes", "host_late_bytes", "piece_bytes", "slot_bytes",
+		"wire_bytes"};
+
+	for (size_t i = 0; i < sizeof(exact) / sizeof(*exact); i++)
+		if (!strcmp(column, exact[i]))
+			return true;
+	return false;
+}
+
 /* The ends of a value of a row: its own columns, else relative to those of the median. */
 static struct fb_claim_value read_value(const struct fb_query_table *table, size_t row,
 					const char *column)
@@ -105,8 +119,8 @@ static struct fb_claim_value read_value(const struct fb_query_table *table, size
 			value.low = (double)NAN;
 		return value;
 	}
-	/* Counts and memory are exact, whatever the row's times are. 0 channels: not known. */
-	if (strstr(column, "_bytes") || !strcmp(column, "sockets") || !strcmp(column, "channels")) {
+	if (is_exact(column)) {
+		/* 0 channels: not known. */
 		if (*column == 'c' && !(value.middle > 0))
 			value.middle = (double)NAN;
 		value.low = value.high = value.middle;

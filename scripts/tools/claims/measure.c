@@ -83,9 +83,9 @@ static int select_rows(struct fb_query_table *table, const struct fb_claim_show 
 static bool is_exact(const char *column)
 {
 	static const char *const exact[] = {
-		"sockets", "channels", "device_bytes", "device_early_bytes", "device_late_bytes",
-		"host_bytes", "host_early_bytes", "host_late_bytes", "piece_bytes", "slot_bytes",
-		"wire_bytes"};
+		"sockets",	     "channels",   "device_bytes",     "device_early_bytes",
+		"device_late_bytes", "host_bytes", "host_early_bytes", "host_late_bytes",
+		"piece_bytes",	     "slot_bytes", "wire_bytes"};
 
 	for (size_t i = 0; i < sizeof(exact) / sizeof(*exact); i++)
 		if (!strcmp(column, exact[i]))
@@ -177,7 +177,8 @@ static struct fb_claim_value join(const struct fb_query_table *table, size_t fir
 				 cell(table, i, "flags"));
 			empty = true;
 		} else if (!empty && (!isfinite(value.low) || !isfinite(value.high))) {
-			snprintf(joined.why, sizeof(joined.why), "%s without an interval: %s "
+			snprintf(joined.why, sizeof(joined.why),
+				 "%s without an interval: %s "
 				 "samples, of which fewer than %d are independent (--min-samples)",
 				 column, cell(table, i, "samples"), FB_MIN_SAMPLES_CI);
 		} else {
@@ -243,8 +244,8 @@ static int reduce(struct fb_claim_value *value, const struct fb_query_table *tab
 		}
 		one = join(table, i, term->column, done, scratch);
 		if (i == 0 || *value->why ||
-		    (!*one.why && (greatest ? one.middle > value->middle
-					    : one.middle < value->middle)))
+		    (!*one.why &&
+		     (greatest ? one.middle > value->middle : one.middle < value->middle)))
 			*value = one;
 	}
 	return err;

@@ -52,6 +52,11 @@ TIME=-1 tests/peers/nccl "$FB_TMP/all_reduce_perf" >"$FB_TMP/out" 2>&1
 expect "exit code without time" "$?" 0
 expect "output without time" "$(cat "$FB_TMP/out")" ""
 expect "starts without time" "$(wc -l <"$FB_TMP/log")" 8
+# Memory that is asked for replaces memory of ncclMemAlloc.
+OURS="--memory device --timeout $((30 * slow))s" tests/peers/nccl "$FB_TMP/all_reduce_perf" \
+	>"$FB_TMP/out" 2>"$FB_TMP/err"
+expect "exit code with other memory" "$?" 0
+said "$FB_TMP/err"
 # A job of its own for each rank is no measurement.
 PEER_RANKS=2 tests/peers/nccl "$FB_TMP/all_reduce_perf" >"$FB_TMP/out" 2>"$FB_TMP/err"
 expect "exit code of unlike ranks" "$?" 1

@@ -98,13 +98,14 @@ slowness() {
 # begin KIND PROCESSORS SECONDS NAME COMMAND...: starts a test into its log. In the background, so
 # that an interrupt is seen while it runs; it must not inherit the background's ignored signals.
 begin() {
-	local folder limit
+	local folder limit least most
 
 	slowness
 	# Others may come while the test runs, so there is room for four times as much. A test that
-	# hangs must leave time for the others.
-	limit=$((4 * $3 * FB_SLOW))
-	[ $limit -le $((run_limit * 20)) ] || limit=$((run_limit * 20))
+	# hangs must leave time for the others, but each test has the time that it needs.
+	least=$(($3 * FB_SLOW)) most=$((run_limit * 20))
+	limit=$((4 * least))
+	[ $limit -le $most ] || limit=$((least > most ? least : most))
 	folder=$(mktemp -d) || exit 3
 	# The inner shell writes what the test took of processors, by which tests are compared even
 	# on a busy machine.
@@ -128,7 +129,8 @@ end() {
 	used=$((used - processors))
 	took=$(took_since "$start" "$folder.cpu")
 	log=$logs/${name//\//.}.log
-	[ ! -e "$folder.stuck" ] || stopped=yes
+	# A test may end while the stacks are taken: what it says then counts.
+	[ ! -e "$folder.stuck" ] || [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || stopped=yes
 	# 137: after KILL. What does not end by TERM may be left of the group either way.
 	if [ $stopped = yes ] || [ "$rc" -eq 124 ] || [ "$rc" -eq 137 ]; then
 		kill -KILL -- "-$1" 2>/dev/null

@@ -53,7 +53,7 @@ stop_stuck() {
 		[ $((${EPOCHREALTIME%.*} - ${start%.*})) -ge "$limit" ] || continue
 		[ ! -e "$folder.stuck" ] || continue
 		stacks_of "$process" >"$folder.stuck"
-		kill -ALRM "$process"
+		kill -ALRM "$process" 2>/dev/null
 	done
 }
 

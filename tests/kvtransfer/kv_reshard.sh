@@ -170,7 +170,7 @@ if [ -x "$fake" ]; then
 	counts "one layer on emulated GPUs" 8 0
 	bin=$fake go 2 --engine copy --algorithm batch,strided --layers 2 --tokens 64 --decode-tp 2
 	expect "paths with the copies of the pages" \
-		"$(rows 'copy engine, (batch of 32|strided of 8) copies, push')" 2
+		"$(rows 'copy engine, (batch of 128|strided of 32) copies, push')" 2
 	for how in blind dropped early; do
 		export FB_FAKE_GPU_WORKS=$how
 		bin=$fake go 3 --engine cuda "${every[@]}"

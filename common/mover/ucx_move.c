@@ -210,7 +210,7 @@ void fb_ucx_move_release(struct fb_move *move)
 	bool used = mine->queued;
 
 	for (uint32_t i = 0; i < move->transfers; i++)
-		used |= mine->part[i].open != 0;
+		used |= mine->part[i].open || mine->part[i].pending;
 	if (!used)
 		fb_move_free(move);
 }

@@ -3,7 +3,8 @@
  * Mover ucx_gpu over functions of UCX whose flush returns while puts are under way, as cuda_ipc's
  * does: the flush and the notice have to wait until each put is complete. Mover ucx gives the flush
  * to UCX right behind the puts. A move whose last put cannot be posted stays in memory until the
- * earlier ones are complete, and gives no notice.
+ * earlier ones are complete, and gives no notice. A move whose notice is under way when another
+ * peer fails stays, too.
  */
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ struct put {
 static struct put put[PIECES];
 static int posted, ended, freed, flushes, notices, open_at_flush, may_end;
 static int refused = -1; /* the put that cannot be posted */
+static fb_ucx_pending notice_request; /* NULL: a notice is complete at once */
 static fb_ucx_status end_status;
 
 static fb_ucx_pending put_later(void *ep, const void *from, size_t bytes, uint64_t to, void *rkey,
@@ -52,7 +54,13 @@ static fb_ucx_pending send_notice(void *ep, unsigned id, const void *header, siz
 {
 	(void)ep, (void)id, (void)header, (void)header_bytes, (void)from, (void)bytes, (void)op;
 	notices++;
-	return NULL;
+	return notice_request;
+}
+
+static fb_ucx_status still_open(fb_ucx_pending request)
+{
+	(void)request;
+	return FB_UCX_IN_PROGRESS;
 }
 
 static unsigned end_some(void *worker)
@@ -106,6 +114,7 @@ static void check_order(struct fb_ucx_mover *m, struct fb_move *move, fb_ucx_sta
 		CHECK_INT(flushes, 1);
 		CHECK_INT(notices, 1);
 		CHECK_INT(freed, PIECES - 1);
+		fb_ucx_move_release(move);
 		return;
 	}
 	for (int left = PIECES - 1; left; left--) {
@@ -125,6 +134,8 @@ static void check_order(struct fb_ucx_mover *m, struct fb_move *move, fb_ucx_sta
 	CHECK_INT(notices, !status);
 	CHECK(done == !status);
 	CHECK(status || !open_at_flush);
+	/* Frees it: the leak checker would see one that is kept. */
+	fb_ucx_move_release(move);
 }
 
 static uint64_t open_in(const struct fb_move *move)
@@ -150,6 +161,27 @@ static void check_refused(struct fb_ucx_mover *m, struct fb_move *move, fb_ucx_s
 	CHECK_INT(open_in(move), 0);
 	CHECK_INT(flushes, 0);
 	CHECK_INT(notices, 0);
+	fb_move_free(move);
+}
+
+/* Another peer fails; the move is released while UCX still reads the header of its notice. */
+static void check_notice(struct fb_ucx_mover *m, struct fb_move *move, fb_ucx_status status)
+{
+	const struct fb_ucx_part *part = ((const struct fb_ucx_move *)move)->part;
+	static char request;
+	bool done = true;
+
+	notice_request = &request;
+	CHECK_INT(fb_ucx_move_post(move), FB_OK);
+	CHECK_INT(notices, 1);
+	m->failed = status;
+	CHECK_INT(fb_ucx_move_test(move, &done), FB_ESYS);
+	CHECK(!done);
+	fb_ucx_move_release(move);
+	/* It must outlive that: the address sanitizer would see this read. */
+	CHECK_INT(part->header.notice, 1);
+	notice_request = NULL;
+	fb_move_free(move);
 }
 
 typedef void check_fn(struct fb_ucx_mover *m, struct fb_move *move, fb_ucx_status status);
@@ -167,7 +199,8 @@ static void run(const struct fb_mover_ops *ops, check_fn *check, fb_ucx_status s
 		.mover = {.ops = ops, .group = &group}, .ep = ep, .arrived = arrived,
 		.ucx = {.put_nbx = put_later, .ep_flush_nbx = flush_at_once,
 			.am_send_nbx = send_notice, .worker_progress = end_some,
-			.request_free = count_freed, .status_string = no_words},
+			.request_check_status = still_open, .request_free = count_freed,
+			.status_string = no_words},
 	};
 	struct fb_ucx_memory memory = {.region = {&m.mover, &segment}, .base = base, .rkey = rkey};
 	struct fb_move *move;
@@ -177,8 +210,7 @@ static void run(const struct fb_mover_ops *ops, check_fn *check, fb_ucx_status s
 	move = prepared(&m, &memory);
 	if (!CHECK(move != NULL))
 		return;
-	check(&m, move, status);
-	fb_move_free(move);
+	check(&m, move, status); /* and frees it */
 }
 
 int main(void)
@@ -189,5 +221,6 @@ int main(void)
 	run(&fb_mover_ucx_gpu, check_refused, FB_UCX_LAST_ERROR);
 	run(&fb_mover_ucx, check_order, FB_UCX_OK);
 	CHECK(open_at_flush == PIECES - 1);
+	run(&fb_mover_ucx, check_notice, FB_UCX_LAST_ERROR);
 	return check_done("ucx_order");
 }

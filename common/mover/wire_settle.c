@@ -80,6 +80,9 @@ int fb_wire_settle(struct fb_wire *wire, int lanes)
 		if (!complete(wire, &request, &spin))
 			return wire->failed;
 	} while (!state[WORST_ERROR] && state[MISSING]);
+	/* What it said must not be taken for what the rank does next. */
+	if (spin.looks >= FB_SPIN_LOOKS_PER_CALL)
+		(void)fb_alive(wire->mover.session, "");
 	wire->failed = (int)state[WORST_ERROR];
 	return wire->failed;
 }

@@ -55,6 +55,10 @@ int fb_wire_add(struct fb_mover *mover, const struct fb_segment *segment,
 	struct fb_region **list;
 	int i = fb_wire_number(wire, NULL), err;
 
+	/* remove() cannot say it; all ranks have the same. */
+	if (wire->failed)
+		return fb_error(wire->failed, "mover %s: its links failed when a region was "
+				"removed", mover->ops->name);
 	list = realloc(wire->region, (size_t)(wire->regions + 1) * sizeof(struct fb_region *));
 	if (list)
 		wire->region = list;
@@ -327,6 +331,9 @@ void fb_wire_close(struct fb_mover *mover)
 	if (!fb_wire_settle(wire, FB_WIRE_LANES))
 		for (struct fb_wire_batch *b = wire->batch; b; b = b->next)
 			ops->disconnect(wire->transport, b->port, b->n);
+	/* Else a rank that still settles would find a link closed, and blame a healthy rank. */
+	else if (wire->failed != FB_ETIMEOUT)
+		(void)fb_group_agree(mover->group, FB_OK);
 	ops->close(wire->transport);
 	for (struct fb_wire_batch *b = wire->batch; b; b = next) {
 		next = b->next;

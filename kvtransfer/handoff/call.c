@@ -301,7 +301,7 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 {
 	struct fb_handoff_times *t = new_call(i);
 	struct fb_spin spin = {.yields = i->state->machine.world->oversubscribed};
-	int open = 1, err = t ? FB_OK : FB_ENOMEM;
+	int open = 1, err = !t ? FB_ENOMEM : i->plan.registers ? fb_handoff_forget(i) : FB_OK;
 	double cpu_s = cpu_seconds(), began;
 
 	if (!err && i->beside)

@@ -302,7 +302,9 @@ void fb_handoff_tear_down(void *instance);
 int fb_handoff_prime(void *instance);
 int fb_handoff_check(void *instance, int calls, struct fb_mismatch *bad);
 bool fb_handoff_counts(void *instance);
-/* Collective: forgets the memory, which no move names, then senders begin; makes it known anew. */
+/* Collective, and nothing of it is timed: forgets the memory, which no move names. */
+int fb_handoff_forget(struct fb_handoff_instance *i);
+/* Collective: makes the memory known anew, which is a sender's first stage. */
 int fb_handoff_register(struct fb_handoff_instance *i, struct fb_handoff_times *t);
 
 /* Seconds. */

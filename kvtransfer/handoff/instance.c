@@ -31,19 +31,19 @@ static int open_memory(struct fb_handoff_state *state, struct fb_kv_backend *e, 
 	return err;
 }
 
+int fb_handoff_forget(struct fb_handoff_instance *i)
+{
+	fb_kv_backend_forget(i->engine);
+	/* Else a sender's time would contain what is left of the other ranks' forgetting. */
+	return fb_group_agree(i->state->machine.world, FB_OK);
+}
+
 int fb_handoff_register(struct fb_handoff_instance *i, struct fb_handoff_times *t)
 {
 	struct fb_kv_backend *e = i->engine;
-	double began;
-	int err;
+	double began = fb_handoff_now(i);
+	int err = open_memory(i->state, e, true);
 
-	fb_kv_backend_forget(e);
-	/* Else a sender's time would contain what is left of the other ranks' forgetting. */
-	err = fb_group_agree(i->state->machine.world, FB_OK);
-	if (err)
-		return err;
-	began = fb_handoff_now(i);
-	err = open_memory(i->state, e, true);
 	if (i->links && !i->receives) {
 		t->begin = began;
 		t->registered = fb_handoff_now(i) - began;

@@ -125,7 +125,7 @@ struct fb_mover_ops {
 	/* Collective: every rank's part becomes known to all. 0 or an error on all ranks. */
 	int (*add)(struct fb_mover *mover, const struct fb_segment *segment,
 		   struct fb_region **region);
-	/* Collective, after its moves are released, before the segment goes: done PUTs land. */
+	/* Collective, after its moves are released: when it returns, done PUTs have landed. */
 	void (*remove)(struct fb_region *region);
 
 	/*
@@ -141,7 +141,7 @@ struct fb_mover_ops {
 	 */
 	int (*prepare)(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		       struct fb_move **move);
-	void (*release)(struct fb_move *move); /* local; it is done */
+	void (*release)(struct fb_move *move); /* local; it is done, or test() gave an error */
 
 	/* Local, wait for nobody. */
 	int (*post)(struct fb_move *move);
@@ -201,7 +201,7 @@ extern const struct fb_mover_ops *fb_movers[];
  * returns the mover, or NULL where it was built for another version than the one given. What
  * programs give to libraries are all functions fb_*.
  */
-enum { FB_MOVER_VERSION = 5 };
+enum { FB_MOVER_VERSION = 6 };
 typedef const struct fb_mover_ops *fb_mover_plugin_fn(unsigned version);
 fb_mover_plugin_fn fb_mover_plugin;
 

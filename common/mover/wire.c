@@ -175,7 +175,7 @@ static void pay(struct fb_wire *wire)
 
 int fb_wire_progress(struct fb_wire *wire)
 {
-	int err = FB_OK;
+	int err = wire->abandoned;
 
 	for (int r = 0; r < wire->mover.group->nranks && !err; r++) {
 		if (!wire->peer[r].link[0].in)
@@ -220,6 +220,22 @@ int fb_wire_prepare(struct fb_mover *mover, const struct fb_move *given, const c
 	return err;
 }
 
+/*
+ * After an error the links may still name the move, and its pieces, which the caller may free. It
+ * then stays, and this rank carries out nothing more: the job ends.
+ */
+void fb_wire_release(struct fb_move *move)
+{
+	const struct fb_wire_move *m = (const struct fb_wire_move *)move;
+	struct fb_wire *wire = (struct fb_wire *)move->mover;
+
+	if (!m->open && !m->missing)
+		fb_move_free(move);
+	else if (!wire->abandoned)
+		wire->abandoned = fb_error(FB_EPEER, "mover %s: a move that is not done is given "
+					   "up, so nothing more is moved", move->mover->ops->name);
+}
+
 static void post_job(struct fb_wire *wire, struct fb_wire_move *m, uint32_t i)
 {
 	const struct fb_transfer *t = &m->move.transfer[i];
@@ -253,8 +269,9 @@ static void post_job(struct fb_wire *wire, struct fb_wire_move *m, uint32_t i)
 int fb_wire_post(struct fb_move *move)
 {
 	struct fb_wire *wire = (struct fb_wire *)move->mover;
+	uint32_t n = wire->abandoned ? 0 : move->transfers;
 
-	for (uint32_t i = 0; i < move->transfers; i++)
+	for (uint32_t i = 0; i < n; i++)
 		post_job(wire, (struct fb_wire_move *)move, i);
 	return fb_wire_progress(wire);
 }

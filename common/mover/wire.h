@@ -46,6 +46,7 @@ struct fb_wire {
 	struct fb_region **region;    /* by number; NULL: gone. The same order on all ranks */
 	int regions;
 	bool owes; /* some peer's `owed` is not 0 */
+	int abandoned; /* 0, or the error after which nothing more is carried out here */
 	int64_t *counts; /* [2 * nranks + FB_WIRE_STATES], of fb_wire_settle() */
 	int failed;      /* what that ended with; sticky */
 };
@@ -66,6 +67,7 @@ void fb_wire_remove(struct fb_region *region);
 int fb_wire_connect(struct fb_mover *mover, const int *peers, int n);
 int fb_wire_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		    struct fb_move **move);
+void fb_wire_release(struct fb_move *move);
 int fb_wire_post(struct fb_move *move);
 int fb_wire_test(struct fb_move *move, bool *done);
 int fb_wire_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
@@ -76,7 +78,7 @@ void fb_wire_describe(struct fb_move *move, struct fb_traits *traits);
 	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET | 1u << FB_MOVE_SEND | 1u << FB_MOVE_RECV,  \
 	.polled = true, .fifo = true, .close = fb_wire_close, .add = fb_wire_add,                  \
 	.remove = fb_wire_remove, .connect = fb_wire_connect, .prepare = fb_wire_prepare,          \
-	.release = fb_move_free, .post = fb_wire_post, .test = fb_wire_test,                       \
+	.release = fb_wire_release, .post = fb_wire_post, .test = fb_wire_test,                    \
 	.arrived = fb_wire_arrived, .describe = fb_wire_describe
 
 /* --- between the files of wires --------------------------------------------------------------- */

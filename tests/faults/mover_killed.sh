@@ -81,6 +81,9 @@ for name in shm tcp; do
 	killed "serve by $name" 3 "$bin/serve" --engine $name --requests 4000 --rate 100 \
 		--scale 0.02
 done
+# A small request, so that most of the time some ranks remove a region, and wait for the killed one.
+killed "handoff by tcp cold" 3 "$bin/handoff" --engine tcp --decode 2 --tokens 64 \
+	--build cold --register cold
 for form in buffered uring_direct; do
 	killed "offload $form" 2 "$bin/offload" --engine store --algorithm $form --operation evict \
 		--tokens 3K

@@ -22,15 +22,21 @@ static int open_program(struct fb_run *run, void **result)
 	fb_kv_machine_add(m, "none", NULL, false);
 	fb_kv_machine_add(m, "none", NULL, true);
 	fb_kv_machine_add_movers(m, 1u << FB_MOVE_PUT);
-	err = fb_group_agree(m->world, fb_serve_trace(state->own, m->settings->seed, &trace));
+	for (int search = 0; search < 2 && !err; search++) {
+		uint64_t replay = UINT64_C(1) << FB_SERVE_REPLAY;
+
+		if (!(state->own->operations & (search ? ~replay : replay)))
+			continue;
+		err = fb_serve_trace(state->own, search, m->settings->seed, &trace);
+		state->longest_input[search] = trace.longest_input;
+		state->longest_output[search] = trace.longest_output;
+		fb_trace_close(&trace);
+	}
+	err = fb_group_agree(m->world, err);
 	if (!err)
 		err = fb_timeline_open("trace-out", state->own->trace_out, m->world);
-	if (!err) {
-		state->longest_input = trace.longest_input;
-		state->longest_output = trace.longest_output;
-		fb_trace_close(&trace);
+	if (!err)
 		err = fb_kv_machine_open(m, fb_option_names(m->settings->memory, "device"));
-	}
 	if (err)
 		fb_kv_machine_close(m);
 	else

@@ -53,11 +53,11 @@ static int index_of(const char *const *names, const char *name)
 struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c)
 {
 	const struct fb_serve_plan p = fb_serve_plan_of(state, c);
-	uint32_t last = state->longest_input / (uint32_t)state->own->block_tokens;
+	uint32_t last = p.longest_input / (uint32_t)state->own->block_tokens;
 	struct fb_kv_need need = {.pieces = 0};
 
 	for (int l = 0; l < p.lists; l++) {
-		uint32_t blocks = last + 1 - fb_serve_first(&p, l, state->longest_input);
+		uint32_t blocks = last + 1 - fb_serve_first(&p, l, p.longest_input);
 		double pieces = (double)blocks * p.list[l].regions;
 
 		need.pieces += pieces;
@@ -66,9 +66,9 @@ struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const str
 	return fb_kv_backend_of(&state->machine, c, &need);
 }
 
-int fb_serve_trace(const struct fb_serve_settings *own, uint64_t seed, struct fb_trace *trace)
+int fb_serve_trace(const struct fb_serve_settings *own, bool search, uint64_t seed,
+		   struct fb_trace *trace)
 {
-	bool search = own->operations & ~(UINT64_C(1) << FB_SERVE_REPLAY);
 	uint64_t count = own->requests * (search ? FB_KNEE_MOST_REQUESTS : 1);
 	const struct fb_trace_config config = {
 		.source = own->trace, .count = (uint32_t)count, .scale = own->scale,
@@ -80,7 +80,6 @@ int fb_serve_trace(const struct fb_serve_settings *own, uint64_t seed, struct fb
 struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const struct fb_case *c)
 {
 	const struct fb_serve_settings *own = state->own;
-	uint32_t longest = state->longest_input / (uint32_t)own->block_tokens + 1;
 	const struct keys *k = FB_OWN_CONST(struct keys, c);
 	struct fb_serve_plan p = {
 		.operation = (enum fb_serve_operation)index_of(fb_serve_operations, c->operation),
@@ -94,9 +93,13 @@ struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const 
 		.arrivals = (enum fb_arrivals)k->arrivals,
 	};
 
+	p.longest_input = state->longest_input[p.operation != FB_SERVE_REPLAY];
+	p.longest_output = state->longest_output[p.operation != FB_SERVE_REPLAY];
 	p.shape = fb_kv_model_shape(p.model, (uint32_t)fb_datatype_size(c->datatype));
 	p.shape.block_tokens = (uint32_t)own->block_tokens;
-	p.pool_blocks = own->pool_blocks ? (uint32_t)own->pool_blocks : POOL_REQUESTS * longest;
+	p.pool_blocks = own->pool_blocks
+				? (uint32_t)own->pool_blocks
+				: POOL_REQUESTS * (p.longest_input / p.shape.block_tokens + 1);
 	fb_serve_lists(&p);
 	return p;
 }
@@ -131,9 +134,9 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 		snprintf(reason, FB_REASON_CHARS, "a worker's cache needs %s, its memory is %s",
 			 fb_size_text((p.bytes >> 20 << 20) + (1 << 20), asked),
 			 fb_size_text(most >> 20 << 20, limit));
-	else if (p.pool_blocks * own->block_tokens < state->longest_input)
+	else if (p.pool_blocks * own->block_tokens < p.longest_input)
 		snprintf(reason, FB_REASON_CHARS, "the longest prompt has %u tokens, a cache %llu",
-			 state->longest_input,
+			 p.longest_input,
 			 (unsigned long long)p.pool_blocks * own->block_tokens);
 	else
 		return true;

@@ -52,8 +52,9 @@ static int open_role(struct fb_serve_instance *i)
 	if (state->machine.world->rank)
 		return fb_kv_compute_open(&i->compute, i->plan.model,
 					  i->engine->device ? &state->machine.gpu : NULL,
-					  state->longest_input + state->longest_output);
-	err = fb_serve_trace(state->own, state->machine.settings->seed, &i->trace);
+					  i->plan.longest_input + i->plan.longest_output);
+	err = fb_serve_trace(state->own, i->plan.operation != FB_SERVE_REPLAY,
+			     state->machine.settings->seed, &i->trace);
 	if (err)
 		return err;
 	i->served = calloc(i->trace.count, sizeof(*i->served));
@@ -111,6 +112,7 @@ static void forget(struct fb_serve_instance *i)
 	i->knee.n = i->ratio.n = i->interference.n = 0;
 	i->hit_tokens = i->all_tokens = i->moved_bytes = i->moved = 0;
 	i->kneeless = false;
+	i->excess = 0;
 }
 
 int fb_serve_run(void *instance, int calls)
@@ -186,8 +188,12 @@ static void put_interval(const struct fb_series *s, double *value)
 	free(scratch);
 }
 
-static void put_lengths(const struct fb_request *request, uint32_t n, double *value)
+/* Of the requests that a replay has at least, so not of how many a search took last. */
+static void put_lengths(const struct fb_serve_instance *i, double *value)
 {
+	const struct fb_request *request = i->trace.request;
+	uint32_t fewest = (uint32_t)i->state->own->requests;
+	uint32_t n = fewest < i->trace.count ? fewest : i->trace.count;
 	struct fb_series s = {.n = n};
 
 	s.value = calloc(n + (size_t)1, sizeof(*s.value));
@@ -277,15 +283,17 @@ static void trace(const struct fb_serve_instance *i)
 
 /*
  * Who has the greater knee. Repetitions without a quotient are those in which one mode is much
- * better, so what the others show is not the whole.
+ * better, so what the others show is not the whole. Short replays may make one knee alone too high.
  */
 static const char *winner(const struct fb_serve_instance *i, const double *value)
 {
+	double excess = fmax(i->excess, 1);
+
 	if (i->ratio.n < (size_t)i->whole)
 		return "undecided";
-	if (value[FB_SERVE_RATIO_LOW] > 1)
+	if (value[FB_SERVE_RATIO_LOW] > excess)
 		return "disaggregated-wins";
-	return value[FB_SERVE_RATIO_HIGH] < 1 ? "colocated-wins" : "undecided";
+	return value[FB_SERVE_RATIO_HIGH] < 1 / excess ? "colocated-wins" : "undecided";
 }
 
 void fb_serve_describe(void *instance, struct fb_traits *traits)
@@ -300,7 +308,7 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	traits->extra[FB_SERVE_REQUESTS] = (double)i->account.requests;
 	traits->extra[FB_SERVE_HIT_SHARE] = i->hit_tokens / i->all_tokens;
 	traits->extra[FB_SERVE_KV_BYTES] = i->moved_bytes / i->moved;
-	put_lengths(i->trace.request, i->count, traits->extra);
+	put_lengths(i, traits->extra);
 	if (i->plan.operation == FB_SERVE_REPLAY)
 		put_requests(i, traits->extra);
 	else
@@ -310,6 +318,8 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	put_placement(i, traits->extra);
 	if (i->kneeless)
 		fb_traits_flag(traits, "no-knee");
+	if (i->excess > 1)
+		fb_traits_flag(traits, "short-replays");
 	if (i->plan.operation == FB_SERVE_VERDICT)
 		fb_traits_flag(traits, winner(i, traits->extra));
 }

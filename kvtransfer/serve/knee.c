@@ -62,3 +62,10 @@ double fb_knee_steady(double knee, double requests, double ttft_s)
 {
 	return requests < 2 * ttft_s * knee ? (double)NAN : knee;
 }
+
+double fb_knee_excess(double knee, double requests, double ttft_s, double attainment)
+{
+	double lasts = requests / (ttft_s * knee);
+
+	return lasts < 0.99 * objectives ? 1 + 1 / (attainment * lasts) : 1;
+}

@@ -68,4 +68,12 @@ uint32_t fb_knee_requests(double rate, double ttft_s, uint32_t fewest);
  */
 double fb_knee_steady(double knee, double requests, double ttft_s);
 
+/*
+ * By what factor a knee may be too high, because replays of so many `requests` are shorter than ten
+ * objectives: at a rate that is too high by this factor, the share `attainment` of the requests has
+ * come when the service falls behind by an objective. 1 where replays are long enough, or at 0 and
+ * NAN. An estimate for requests that are all alike.
+ */
+double fb_knee_excess(double knee, double requests, double ttft_s, double attainment);
+
 #endif

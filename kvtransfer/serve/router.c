@@ -289,11 +289,12 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 	int err = FB_OK;
 
 	/* Of a run's replays, at whatever rate and in both modes, intervals are the same ones. */
-	fb_trace_arrive(&i->trace, i->plan.arrivals, rate, own->cv,
+	i->count = fb_router_requests(r, rate);
+	fb_trace_arrive(&i->trace, i->count, i->plan.arrivals, rate, own->cv,
 			i->state->machine.settings->seed + (uint64_t)i->runs + 1);
 	i->data.seed++;
 	r->due = r->given = r->ended = r->judged = r->met = r->missed = 0;
-	r->wanted = i->count = fb_router_requests(r, rate);
+	r->wanted = i->count;
 	r->decided = false;
 	r->look = 0;
 	begin = fb_router_now(r);

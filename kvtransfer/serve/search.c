@@ -54,9 +54,10 @@ static int try_rate(struct fb_router *r, bool whole)
 /* The knee that a search has found; NAN, and a reason on standard error, if it is not steady. */
 static double steady(const struct fb_router *r, double found)
 {
-	const struct fb_serve_instance *i = r->i;
+	struct fb_serve_instance *i = r->i;
+	const struct fb_serve_settings *own = i->state->own;
 	double requests = found > 0 ? fb_router_requests(r, found) : 0;
-	double knee = fb_knee_steady(found, requests, i->state->own->ttft_s);
+	double knee = fb_knee_steady(found, requests, own->ttft_s);
 	char line[160];
 
 	if (isnan(knee) && !isnan(found)) {
@@ -66,6 +67,7 @@ static double steady(const struct fb_router *r, double found)
 			 found, requests / found);
 		fb_progress_say("serve", line, i->state->machine.settings->quiet);
 	}
+	i->excess = fmax(i->excess, fb_knee_excess(knee, requests, own->ttft_s, own->attainment));
 	return knee;
 }
 

@@ -92,7 +92,8 @@ enum { FB_SERVE_NOTICE = 1, FB_SERVE_LISTS = 2 };
 struct fb_serve_state {
 	struct fb_kv_machine machine; /* engine none has caches only, for workers that do both */
 	const struct fb_serve_settings *own;
-	uint32_t longest_input, longest_output; /* of the trace */
+	/* Of the traces of replays [false] and of searches [true]; 0 where nothing needs one. */
+	uint32_t longest_input[2], longest_output[2];
 };
 
 /* Layers of a cache that are alike: regions one behind the other in a worker's part. */
@@ -113,6 +114,7 @@ struct fb_serve_plan {
 	struct fb_kv_shape shape;
 	int workers, prefill; /* of the workers the first ones compute prompts, if disaggregated */
 	double rate;
+	uint32_t longest_input, longest_output; /* of the case's trace */
 	uint32_t pool_blocks;	    /* of each worker */
 	struct fb_serve_list list[FB_SERVE_LISTS];
 	int lists;
@@ -128,8 +130,9 @@ void fb_serve_seconds(void *state, const struct fb_case *c, double *sample, doub
 struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c);
 struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const struct fb_case *c);
 
-/* Local: the trace that the options ask for. 0 or an error (printed). */
-int fb_serve_trace(const struct fb_serve_settings *own, uint64_t seed, struct fb_trace *trace);
+/* Local: the trace that replays, or searches, need. 0 or an error (printed). */
+int fb_serve_trace(const struct fb_serve_settings *own, bool search, uint64_t seed,
+		   struct fb_trace *trace);
 
 /* --- control.c: messages between router and workers ------------------------------------------- */
 
@@ -230,6 +233,7 @@ struct fb_serve_instance {
 	double moved_bytes, moved; /* of so many caches */
 	struct fb_series knee, ratio, interference; /* of all runs that count */
 	bool kneeless; /* in a run no rate was too high */
+	double excess; /* the greatest fb_knee_excess() of these knees; 0 without one */
 	struct fb_knee search[FB_SERVE_MODES];
 	double known[FB_SERVE_MODES]; /* the knee of the search before; 0 or NAN: none */
 	unsigned searches;

@@ -262,17 +262,17 @@ void fb_trace_close(struct fb_trace *t)
 	*t = (struct fb_trace){.count = 0};
 }
 
-void fb_trace_arrive(struct fb_trace *t, enum fb_arrivals how, double rate, double cv,
+void fb_trace_arrive(struct fb_trace *t, uint32_t n, enum fb_arrivals how, double rate, double cv,
 		     uint64_t seed)
 {
 	double first = t->request[0].recorded, at = 0;
-	double span = t->request[t->count - 1].recorded - first;
-	double stretch = rate > 0 && span > 0 ? (t->count - 1) / rate / span : 1;
+	double span = t->request[n - 1].recorded - first;
+	double stretch = rate > 0 && span > 0 ? (n - 1) / rate / span : 1;
 	double shape = 1 / (cv * cv);
 	struct fb_rng rng;
 
 	fb_rng_seed(&rng, seed);
-	for (uint32_t i = 0; i < t->count; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		struct fb_request *r = &t->request[i];
 
 		r->at = how == FB_ARRIVE_TRACE ? (r->recorded - first) * stretch : at;

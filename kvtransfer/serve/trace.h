@@ -55,8 +55,11 @@ int fb_trace_open(struct fb_trace *trace, const struct fb_trace_config *config);
 /* Safe on a zeroed structure. */
 void fb_trace_close(struct fb_trace *trace);
 
-/* Sets all times for a mean rate of so many requests a second; 0, TRACE only: as recorded. */
-void fb_trace_arrive(struct fb_trace *trace, enum fb_arrivals how, double rate, double cv,
-		     uint64_t seed);
+/*
+ * Sets the times of the first n requests, 1 at least, for a mean rate of so many of them a second;
+ * 0, TRACE only: as recorded.
+ */
+void fb_trace_arrive(struct fb_trace *trace, uint32_t n, enum fb_arrivals how, double rate,
+		     double cv, uint64_t seed);
 
 #endif

@@ -152,6 +152,10 @@ static void test_steady_knee(void)
 	CHECK_NEAR(fb_knee_steady(149, 120, 0.2), 149, 1e-9);
 	CHECK(isnan(fb_knee_steady((double)NAN, 120, 1)));
 	CHECK(fb_knee_steady(0, 120, 1) == 0);
+	/* Two objectives, ten, and no knee. */
+	CHECK_NEAR(fb_knee_excess(60, 120, 1, 0.9), 1 + 1 / 1.8, 1e-9);
+	CHECK(fb_knee_excess(44, fb_knee_requests(44, 1, 100), 1, 0.9) == 1);
+	CHECK(fb_knee_excess((double)NAN, 120, 1, 0.9) == 1 && fb_knee_excess(0, 0, 1, 0.9) == 1);
 }
 
 /* Mean and standard deviation of logarithms, and the correlation of each with the one before. */

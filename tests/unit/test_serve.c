@@ -90,17 +90,17 @@ static void test_arrivals(void)
 	double mean, cv;
 
 	CHECK_INT(fb_trace_open(&t, &c), FB_OK);
-	fb_trace_arrive(&t, FB_ARRIVE_POISSON, 50, 0.5, 1);
+	fb_trace_arrive(&t, t.count, FB_ARRIVE_POISSON, 50, 0.5, 1);
 	intervals(&t, &mean, &cv);
 	CHECK_NEAR(mean, 0.02, 0.0006);
 	CHECK_NEAR(cv, 1, 0.04);
 	for (int k = 0; k < 2; k++) {
-		fb_trace_arrive(&t, FB_ARRIVE_GAMMA, 50, k ? 2 : 0.5, 1);
+		fb_trace_arrive(&t, t.count, FB_ARRIVE_GAMMA, 50, k ? 2 : 0.5, 1);
 		intervals(&t, &mean, &cv);
 		CHECK_NEAR(mean, 0.02, 0.001);
 		CHECK_NEAR(cv, k ? 2 : 0.5, 0.1);
 	}
-	fb_trace_arrive(&t, FB_ARRIVE_FIXED, 50, 1, 1);
+	fb_trace_arrive(&t, t.count, FB_ARRIVE_FIXED, 50, 1, 1);
 	intervals(&t, &mean, &cv);
 	CHECK_NEAR(mean, 0.02, 1e-9);
 	CHECK_NEAR(cv, 0, 1e-3);
@@ -141,9 +141,15 @@ static void test_files(void)
 	/* The first 512 tokens are the same ones, what follows is not. */
 	CHECK(t.request[0].hash[31] == t.request[1].hash[31]);
 	CHECK(t.request[0].hash[32] != t.request[1].hash[32]);
-	fb_trace_arrive(&t, FB_ARRIVE_TRACE, 0, 1, 1);
+	fb_trace_arrive(&t, t.count, FB_ARRIVE_TRACE, 0, 1, 1);
 	CHECK_NEAR(t.request[1].at, 3, 1e-9);
-	fb_trace_arrive(&t, FB_ARRIVE_TRACE, 2, 1, 1);
+	fb_trace_arrive(&t, t.count, FB_ARRIVE_TRACE, 2, 1, 1);
+	CHECK_NEAR(t.request[1].at, 0.5, 1e-9);
+	fb_trace_close(&t);
+	/* The rate is that of the first two, whatever comes behind them. */
+	CHECK_INT(open_text(&t, "2023-11-16 18:15:46,9,1\n2023-11-16 18:15:50,9,1\n"
+			    "2023-11-16 18:15:51,9,1\n", 10, 1), FB_OK);
+	fb_trace_arrive(&t, 2, FB_ARRIVE_TRACE, 2, 1, 1);
 	CHECK_NEAR(t.request[1].at, 0.5, 1e-9);
 	fb_trace_close(&t);
 	CHECK_INT(open_text(&t, "TIMESTAMP,ContextTokens,GeneratedTokens\r\n"

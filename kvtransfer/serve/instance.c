@@ -318,6 +318,8 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	put_placement(i, traits->extra);
 	if (i->kneeless)
 		fb_traits_flag(traits, "no-knee");
+	if (i->cut)
+		fb_traits_flag(traits, "cut");
 	if (i->excess > 1)
 		fb_traits_flag(traits, "short-replays");
 	if (i->plan.operation == FB_SERVE_VERDICT)

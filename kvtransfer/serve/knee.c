@@ -4,17 +4,20 @@
 
 #include <math.h>
 
+#include "common/base/rng.h"
+
 static const double span = 2048;	 /* of rates that are tried, from the first one */
 static const double spread_log2 = 0.125; /* from a known knee to the first rates */
 static const double narrow_log2 = 0.125; /* an interval that is narrow enough */
 static const double objectives = 10; /* for the first token, in which a replay's requests arrive */
-static const double golden = 0.61803398874989485;
 
-void fb_knee_begin(struct fb_knee *k, double first, double known, unsigned search)
+void fb_knee_begin(struct fb_knee *k, double first, double known, uint64_t seed, unsigned search)
 {
-	/* By squares, so that searches that take turns do not differ by the same parts. */
-	double part = fmod((double)search * search * golden + 0.5, 1) - 0.5;
-	double shift = part * narrow_log2;
+	struct fb_rng rng;
+	double shift;
+
+	fb_rng_seed(&rng, fb_mix64(seed) + search);
+	shift = (fb_rng_unit(&rng) - 0.5) * narrow_log2;
 
 	*k = (struct fb_knee){.least = first / span, .most = first * span};
 	k->rate = known > 0 ? known * exp2(shift - spread_log2) : first * exp2(shift);

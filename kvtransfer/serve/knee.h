@@ -10,8 +10,9 @@
  *
  * Both ends of the interval are always tried anew, so that a search does not inherit what chance
  * did to the one before. Searches would still try the same rates again and again, and the median of
- * their knees would be one of few values. So each search shifts its rates by another part of the
- * last interval.
+ * their knees would be one of few values. So each search shifts its rates by a random part of the
+ * last interval. Parts that were spread evenly would make the knees of a row less independent than
+ * the interval of their median takes them to be.
  */
 #ifndef FB_KVTRANSFER_SERVE_KNEE_H
 #define FB_KVTRANSFER_SERVE_KNEE_H
@@ -34,9 +35,10 @@ struct fb_knee {
 /*
  * Begins a search. `first`: the rate that the user gave; rates up to 2048 times as high or as low
  * are tried. `known`: the knee of the search before, 0 or NAN without one. `search`: counts
- * searches.
+ * searches; the shift of the rates depends on it and on `seed` alone.
  */
-void fb_knee_begin(struct fb_knee *knee, double first, double known, unsigned search);
+void fb_knee_begin(struct fb_knee *knee, double first, double known, uint64_t seed,
+		   unsigned search);
 
 /* The rate that was to be tried has met the objective, or has not. */
 void fb_knee_note(struct fb_knee *knee, bool met);

@@ -332,7 +332,8 @@ int fb_serve_route(struct fb_serve_instance *i)
 	there = r.place && r.load && r.list;
 	for (uint32_t k = 0; k < i->trace.count && there; k++)
 		for (int end = 0; end < 2; end++) {
-			r.place[k].block[end] = calloc(most, sizeof(uint32_t));
+			r.place[k].block[end] = calloc(i->trace.request[k].blocks,
+						   sizeof(uint32_t));
 			there &= r.place[k].block[end] != NULL;
 		}
 	if (there)

@@ -77,9 +77,10 @@ static int find_knee(struct fb_router *r, double *knee, bool *found)
 	struct fb_serve_instance *i = r->i;
 	struct fb_knee *k = &i->search[i->plan.mode];
 	double *known = &i->known[i->plan.mode];
+	uint64_t seed = i->state->machine.settings->seed;
 	int err = FB_OK;
 
-	fb_knee_begin(k, i->plan.rate, *known, ++i->searches);
+	fb_knee_begin(k, i->plan.rate, *known, seed, ++i->searches);
 	while (k->rate > 0 && fb_router_now(r) < i->until && !err)
 		err = try_rate(r, false);
 	*found = !(k->rate > 0);
@@ -98,7 +99,7 @@ static int warm_up(struct fb_router *r)
 	int err = FB_OK;
 
 	if (!i->runs)
-		fb_knee_begin(k, i->plan.rate, 0, 0);
+		fb_knee_begin(k, i->plan.rate, 0, i->state->machine.settings->seed, 0);
 	if (k->rate > 0 && !fb_knee_is_between(k))
 		err = try_rate(r, !i->runs);
 	i->known[i->plan.mode] = fb_knee_is_between(k) ? fb_knee_result(k) : fmax(k->low, k->high);
@@ -163,7 +164,8 @@ static int take_times(struct fb_router *r)
 
 	while (r->told < r->i->plan.workers && !err)
 		err = fb_router_turn(r, &spin, "waiting for the times of workers");
-	if (err || r->without_s <= 0)
+	/* No sample is whole once --max-time has cut one, so its steps do not count either. */
+	if (err || r->i->cut || r->without_s <= 0)
 		return err;
 	return keep(&r->i->interference, r->with_s / r->without_s);
 }

@@ -95,7 +95,7 @@ static double search(struct fb_rng *rng, double knee, double noise, double first
 {
 	struct fb_knee k;
 
-	fb_knee_begin(&k, first, known, number);
+	fb_knee_begin(&k, first, known, 1, number);
 	for (*replays = 0; k.rate > 0 && *replays < 100; ++*replays) {
 		double u = fb_rng_unit(rng), v = fb_rng_unit(rng);
 		double normal = sqrt(-2 * log(1 - u)) * cos(2 * 3.14159265358979 * v);
@@ -192,17 +192,19 @@ static struct moments many_searches(double noise, bool knows)
 /* Chance decides about replays near the knee, and what it decided once is not passed on. */
 static void test_unbiased_knee(void)
 {
-	static const double noises[] = {0.02, 0.06, 0.12};
+	/* With much noise, a search depends a little on the one before; docs/kvtransfer.md says so. */
+	static const double noises[] = {0, 0.01, 0.06, 0.12, 0.18};
 
 	for (size_t n = 0; n < sizeof(noises) / sizeof(noises[0]); n++) {
 		double noise = noises[n];
+		bool much = noise > 0.1;
 		struct moments plain = many_searches(noise, false);
 		struct moments knows = many_searches(noise, true);
 
 		CHECK_NEAR(plain.mean, 0, 0.005);
-		CHECK_NEAR(knows.mean, 0, 0.01);
-		CHECK_NEAR(knows.deviation, plain.deviation, 0.01);
-		CHECK_NEAR(knows.correlation, 0, 0.05);
+		CHECK_NEAR(knows.mean, 0, much ? 0.02 : 0.005);
+		CHECK_NEAR(knows.deviation, plain.deviation, much ? 0.025 : 0.005);
+		CHECK_NEAR(knows.correlation, 0, much ? 0.13 : 0.04);
 	}
 }
 
@@ -213,7 +215,7 @@ static void test_unbiased_knee(void)
  */
 static void test_coverage_of_knees(void)
 {
-	static const double noises[] = {0.02, 0.06, 0.18};
+	static const double noises[] = {0, 0.01, 0.06, 0.18};
 	enum { ROWS = 4000, SEARCHES = 6 };
 
 	for (size_t n = 0; n < sizeof(noises) / sizeof(noises[0]); n++) {
@@ -225,13 +227,14 @@ static void test_coverage_of_knees(void)
 			double known = exp2(fb_rng_unit(&rng) - 0.5), low = 1e9, high = 0;
 
 			for (unsigned k = 1; k <= SEARCHES; k++) {
-				known = search(&rng, 1, noises[n], 5, known, k, &replays);
+				known = search(&rng, 1, noises[n], 5, known, SEARCHES * row + k,
+					       &replays);
 				low = fmin(low, known);
 				high = fmax(high, known);
 			}
 			covered += low <= 1 && high >= 1;
 		}
-		CHECK_NEAR((double)covered / ROWS, 0.97, 0.025);
+		CHECK_NEAR((double)covered / ROWS, noises[n] > 0.1 ? 0.955 : 0.97, 0.01);
 	}
 }
 

@@ -35,7 +35,8 @@ stacks_of() {
 		read -r state seconds name < <(ps -o stat= -o cputimes= -o args= -p "$process") ||
 			continue
 		name=${name:0:100}
-		if [[ $(readlink "/proc/$process/exe") = "$PWD"/build/* ]] && [ $((left--)) -gt 0 ]
+		if [[ $(readlink "/proc/$process/exe") = "$(pwd -P)"/build/* ]] &&
+			[ $((left--)) -gt 0 ]
 		then
 			name+=": $(calls_of "$process")"
 		fi
@@ -74,17 +75,18 @@ stop_running() {
 
 # The run has used its time: names what was still running and what had not begun, and ends.
 out_of_time() {
-	local process name log
+	local process name log began=$SECONDS
 	local -a stacks=()
 
+	# All stacks together may take a minute, so that the list below comes soon.
 	for process in "${!running[@]}"; do
-		stacks[process]=$(stacks_of "$process")
+		[ $((SECONDS - began)) -ge 60 ] || stacks[process]=$(stacks_of "$process")
 	done
 	stop_running
 	for process in "${!running[@]}"; do
 		read -r _ _ _ _ _ name <<<"${running[$process]}"
 		log=$logs/${name//\//.}.log
-		echo "${stacks[process]}" >>"$log"
+		echo "${stacks[process]-}" >>"$log"
 		count FAIL "$name" "still running after the run's limit of $run_limit min"
 		show_failure
 	done

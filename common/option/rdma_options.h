@@ -79,7 +79,8 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 			 "how queue pairs connect: by addresses that MPI exchanges, or by IP "	   \
 			 "address through the connection manager (librdmacm)"),			   \
 	FB_OPTION_INT(s, m.gid_index, 0, "rdma-gid-index", "N", "-1", -1, 255,                     \
-		      "index in the port's GID table; -1: its RoCE v2 address of IPv4"),	   \
+		      "index in the port's GID table; -1: the RoCE v2 address of IPv4 if " \
+		      "there is one"),							   \
 	FB_OPTION_CHOICE(s, m.mtu, 0, "rdma-mtu", "auto", fb_rdma_mtu_names,                       \
 			 "bytes of a packet; auto: the smaller value of the two ports"),	   \
 	FB_OPTION_INT(s, m.traffic_class, 0, "rdma-traffic-class", "N", "0", 0, 255,               \

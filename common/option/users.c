@@ -17,7 +17,7 @@
 enum kind {
 	COLLECTIVE = 1,
 	STEP = 2,
-	SIZED = 128, /* steps of this many bytes; in other programs bytes follow from the shape */
+	SIZED = 128, /* steps whose size is --bytes; other programs' bytes follow from the shape */
 	MESSAGES = 4,
 	ROOTED = 8, /* of these the ones with a root */
 	COST = 16,

@@ -48,7 +48,7 @@ void fb_rdma_rails_close(struct fb_rdma_rail *rails, int n);
 /* "mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096", for rows and messages. */
 void fb_rdma_rail_text(const struct fb_rdma_rail *rail, char *text, size_t n);
 
-/* The text of the rails that carried bytes (bits 1 << index): "rdma mlx5_0:1+mlx5_1:1 ...". */
+/* The text of the rails that carried bytes (bits 1 << index): "rdma mlx5_0:1 ...+mlx5_1:1 ...". */
 void fb_rdma_rails_text(const struct fb_rdma_rail *rails, unsigned which, char *text, size_t n);
 
 /* Pieces of local memory that any request names, READs too, at most. */

@@ -15,7 +15,8 @@ bool fb_handoff_notifies_so(const struct fb_handoff_plan *p, const struct fb_mov
 	if (p->notify == FB_NOTIFY_EACH)
 		return true;
 	if (p->get || p->send)
-		snprintf(reason, FB_REASON_CHARS, "with %s the receiver's own moves complete",
+		snprintf(reason, FB_REASON_CHARS,
+			 "with %s the receiver's own moves tell it that data has arrived",
 			 p->get ? "get" : "send");
 	else if (!ops->lands && (p->notify == FB_NOTIFY_MESSAGE || !ops->fifo))
 		snprintf(reason, FB_REASON_CHARS, "%s of mover %s can overtake the pages",

@@ -17,7 +17,7 @@ void fb_knee_begin(struct fb_knee *k, double first, double known, uint64_t seed,
 	double shift;
 
 	fb_rng_seed(&rng, fb_mix64(seed) + search);
-	shift = (fb_rng_unit(&rng) - 0.5) * narrow_log2;
+	shift = search ? (fb_rng_unit(&rng) - 0.5) * narrow_log2 : 0;
 
 	*k = (struct fb_knee){.least = first / span, .most = first * span};
 	k->rate = known > 0 ? known * exp2(shift - spread_log2) : first * exp2(shift);

@@ -35,7 +35,7 @@ struct fb_knee {
 /*
  * Begins a search. `first`: the rate that the user gave; rates up to 2048 times as high or as low
  * are tried. `known`: the knee of the search before, 0 or NAN without one. `search`: counts
- * searches; the shift of the rates depends on it and on `seed` alone.
+ * searches; the shift of the rates depends on it and on `seed` alone, and 0, a warm-up, has none.
  */
 void fb_knee_begin(struct fb_knee *knee, double first, double known, uint64_t seed,
 		   unsigned search);

@@ -116,9 +116,13 @@ static void test_requests(void)
 
 static void test_exact_knee(void)
 {
+	struct fb_knee warm_up;
 	struct fb_rng rng;
 	int replays;
 
+	/* The first rate of a warm-up is the one that was asked for. */
+	fb_knee_begin(&warm_up, 30, 0, 42, 0);
+	CHECK(warm_up.rate == 30);
 	fb_rng_seed(&rng, 7);
 	for (unsigned k = 0; k < 400; k++) {
 		double knee = exp2(4 * fb_rng_unit(&rng) - 2);

@@ -82,7 +82,8 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 
 void fb_kv_backend_forget(struct fb_kv_backend *b)
 {
-	fb_mover_remove(b->region);
+	if (b->region) /* NULL where an earlier registration failed */
+		fb_mover_remove(b->region);
 	b->region = b->remote = NULL;
 }
 

@@ -129,11 +129,11 @@ if in_set serve_knee; then
 	expect "knee where no rate meets the objective" "$(column knee_rps)" 0
 	# A search that --max-time ends is no sample, and the row says how many there are.
 	small=(--timeout "$((60 * slow))s" --run t --scale 0.02 --max-samples 3 --min-samples 2)
-	requests=8 go 3 --engine shm --operation verdict --rate 30 --max-time 1us
+	requests=8 go 3 --engine shm --operation verdict --rate 30 --max-time 1ms
 	expect "exit code of a search without time" "$rc" 0
 	holds "$FB_TMP/err" 'max-time is over: this repetition does not count'
 	expect "rows of a search without time" \
-		"$(rows ',verdict,.*,few,0 samples within 1e-06 s')" 1
+		"$(rows ',verdict,.*,few,0 samples within 0.001 s')" 1
 	expect "a knee without time" "$(column knee_rps)" ""
 	small=(--quiet "${searches[@]}")
 	# One request meets any objective at any rate.

@@ -196,7 +196,7 @@ static struct moments many_searches(double noise, bool knows)
 /* Chance decides about replays near the knee, and what it decided once is not passed on. */
 static void test_unbiased_knee(void)
 {
-	/* With much noise, a search depends a little on the one before; docs/kvtransfer.md says so. */
+	/* With much noise a search depends a little on the one before: docs/kvtransfer.md. */
 	static const double noises[] = {0, 0.01, 0.06, 0.12, 0.18};
 
 	for (size_t n = 0; n < sizeof(noises) / sizeof(noises[0]); n++) {

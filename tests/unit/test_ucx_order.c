@@ -134,7 +134,7 @@ static void check_order(struct fb_ucx_mover *m, struct fb_move *move, fb_ucx_sta
 	CHECK_INT(notices, !status);
 	CHECK(done == !status);
 	CHECK(status || !open_at_flush);
-	/* Frees it, or the leak checker says so; one whose put failed is still queued, and stays. */
+	/* Frees it, or the leak checker says so; one whose put failed is queued, and stays. */
 	fb_ucx_move_release(move);
 	if (status)
 		fb_move_free(move);

@@ -17,23 +17,16 @@
 
 enum { MANY = 20000, BLOCKS = 24, PROMPTS = 12, PROMPT = 6 };
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The q-quantile of prompts, or of answers. */
 static double length(const struct fb_trace *t, double q, bool output)
 {
-	double *x = calloc(t->count, sizeof(*x)), result;
+	struct fb_series s = {.value = calloc(t->count, sizeof(double)), .n = t->count};
+	double result;
 
 	for (uint32_t i = 0; i < t->count; i++)
-		x[i] = output ? t->request[i].output : t->request[i].input;
-	qsort(x, t->count, sizeof(*x), by_size);
-	result = x[(size_t)(q * (t->count - 1))];
-	free(x);
+		s.value[i] = output ? t->request[i].output : t->request[i].input;
+	result = fb_series_quantile(&s, q);
+	free(s.value);
 	return result;
 }
 

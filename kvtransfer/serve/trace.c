@@ -127,7 +127,9 @@ static int json_ids(const char *line, uint64_t *id)
 	int n = 0;
 
 	at = at ? strchr(at, '[') : NULL;
-	while (at && *at && *at != ']' && n < MOST_IDS) {
+	if (!at)
+		return -1;
+	while (*at && *at != ']' && n < MOST_IDS) {
 		char *end;
 
 		id[n] = strtoull(at + 1, &end, 10);
@@ -138,7 +140,7 @@ static int json_ids(const char *line, uint64_t *id)
 		if (*at != ',' && *at != ']')
 			return -1;
 	}
-	return at && *at == ']' ? n : -1;
+	return *at == ']' ? n : -1;
 }
 
 static int mooncake_line(struct fb_trace *t, const struct fb_trace_config *config,

@@ -69,7 +69,11 @@ struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const str
 int fb_serve_trace(const struct fb_serve_settings *own, bool search, uint64_t seed,
 		   struct fb_trace *trace)
 {
-	uint64_t count = own->requests * (search ? FB_KNEE_MOST_REQUESTS : 1);
+	/* Every rank makes the trace: what a search has more than --requests stays within limits. */
+	uint64_t most = 65536, more = own->requests * FB_KNEE_MOST_REQUESTS;
+	uint64_t count = !search || own->requests > most ? own->requests
+			 : more < most			 ? more
+							 : most;
 	const struct fb_trace_config config = {
 		.source = own->trace, .count = (uint32_t)count, .scale = own->scale,
 		.block_tokens = (uint32_t)own->block_tokens, .reuse = own->reuse, .seed = seed};

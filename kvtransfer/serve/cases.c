@@ -69,7 +69,7 @@ struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const str
 int fb_serve_trace(const struct fb_serve_settings *own, bool search, uint64_t seed,
 		   struct fb_trace *trace)
 {
-	/* Every rank makes the trace: what a search has more than --requests stays within limits. */
+	/* Every rank makes the trace, so what a search has beyond --requests is bounded. */
 	uint64_t most = 65536, more = own->requests * FB_KNEE_MOST_REQUESTS;
 	uint64_t count = !search || own->requests > most ? own->requests
 			 : more < most			 ? more

@@ -4,6 +4,7 @@
  * for it, and notes when tokens come; see serve.h. The clock is its own alone, so hosts may have
  * different ones.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "common/base/error.h"
@@ -150,7 +151,9 @@ static void note(struct fb_router *r, const struct fb_control *message, int from
 
 	switch (message->header.kind) {
 	case FB_CONTROL_PREFILLED:
-		s->prefilled = s->arrived = when;
+		/* What the receiver of the cache says may overtake what the sender says. */
+		s->prefilled = s->arrived > 0 ? fmin(s->arrived, when) : when;
+		s->arrived = fmax(s->arrived, s->prefilled);
 		s->compute = message->header.compute_s;
 		r->load[at->worker[0]] -= request->input;
 		fb_pool_ready(&r->i->pool[at->worker[0]], at->block[0], request->blocks);

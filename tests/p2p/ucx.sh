@@ -77,7 +77,7 @@ for family in $FB_MPIS; do
 		export UCX_TLS
 		go "$family" 2 latency --bytes $sizes --algorithm all --cadence all
 		good $((2 * 5 * (3 + 1 + 1)))
-		expect "rows without bytes" "$(rows ',skipped,no message')" $((2 * 5))
+		expect "rows without bytes" "$(rows ',skipped,messages of 0 bytes')" $((2 * 5))
 		expect "rows of ping_pong" \
 			"$(rows ',ping_pong,ucx,send,(tag|am|put),library,')" $((2 * 6 * 3))
 		expect "rows that say what carried them" \

@@ -50,9 +50,12 @@ static double aggregate_of(enum fb_query_aggregate aggregate, const double *x, s
 	})[aggregate];
 }
 
+/* Whole numbers, as bytes, keep all of their digits. */
 static const char *number_text(double value)
 {
-	return isfinite(value) ? fb_new_text("%.6g", value) : "";
+	bool whole = value == floor(value) && fabs(value) < 1e15;
+
+	return isfinite(value) ? fb_new_text(whole ? "%.0f" : "%.6g", value) : "";
 }
 
 /* The row of a group; rows[0 .. n) are its members. */

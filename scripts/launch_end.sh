@@ -37,6 +37,15 @@ state_of() {
 	state=${state%% *}
 }
 
+# end_watcher PID: ends watch_stopped. A signal that comes before the new process has set its trap
+# is lost, and a watcher that lives on keeps open the pipe that the launch's caller reads.
+end_watcher() {
+	while state_of "$1" && [ -n "$state" ] && [ "$state" != Z ]; do
+		kill -TERM "$1" 2>/dev/null
+		sleep 0.01
+	done
+}
+
 # end_launcher PID ID: SIGTERM to the launcher, which is a child, and SIGKILL to all of the job that
 # is there 15 s later.
 end_launcher() {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cases of serve; see serve.h. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,12 +71,11 @@ int fb_serve_trace(const struct fb_serve_settings *own, bool search, uint64_t se
 		   struct fb_trace *trace)
 {
 	/* Every rank makes the trace, so what a search has beyond --requests is bounded. */
-	uint64_t most = 65536, more = own->requests * FB_KNEE_MOST_REQUESTS;
-	uint64_t count = !search || own->requests > most ? own->requests
-			 : more < most			 ? more
-							 : most;
+	double most = fmax(65536, (double)own->requests);
+	double more = (double)own->requests * FB_KNEE_MOST_REQUESTS;
+	uint32_t count = search ? (uint32_t)fmin(more, most) : (uint32_t)own->requests;
 	const struct fb_trace_config config = {
-		.source = own->trace, .count = (uint32_t)count, .scale = own->scale,
+		.source = own->trace, .count = count, .scale = own->scale,
 		.block_tokens = (uint32_t)own->block_tokens, .reuse = own->reuse, .seed = seed};
 
 	return fb_trace_open(trace, &config);

@@ -225,12 +225,28 @@ static int remember(struct fb_step_instance *i)
 	return err;
 }
 
+/* Collective: whether a rank computes, so that a number of tokens can take --compute. */
+static int computes(struct fb_step_instance *i, int *any)
+{
+	int err;
+
+	i->build.tokens = i->device ? STEP_TOKENS : 1;
+	err = make(i);
+	*any = 0;
+	for (int t = 0; t < i->dag.ntasks && !err; t++)
+		*any |= i->dag.tasks[t].work.kind != FB_WORK_NONE;
+	MPI_Allreduce(MPI_IN_PLACE, any, 1, MPI_INT, MPI_MAX, i->state->session->world->comm);
+	return err;
+}
+
 int fb_step_open_work(struct fb_step_instance *i)
 {
 	uint64_t tokens = known_tokens(i);
-	int err = open_compute(i);
+	int err = open_compute(i), any = 0;
 
-	if (!err && !tokens) {
+	if (!err && !tokens)
+		err = computes(i, &any);
+	if (!err && any) {
 		err = calibrate(i);
 		if (!err)
 			err = remember(i);

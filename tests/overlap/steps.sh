@@ -197,6 +197,14 @@ expect "code of an algorithm that is none" "$?" 3
 holds "$FB_TMP/err" "background-force: 'rong' is not accepted"
 verdict steps_force
 
+# A row without computing comes first (launch 0); the time asked for is that of the other one.
+engine=host
+go "$family" 2 contention --bytes 4K --layers 2 --hidden 64 --repeats 1 --schedule gemm \
+	--streams 0,1 --compute 1ms --launch-index 0
+expect "the first row's lanes" "$(values variant | head -n 1 | grep -o 'streams=.')" streams=0
+expect "rows of a time that nothing takes" "$(values tokens | grep -cx 1048576)" 0
+verdict steps_tokens
+
 # A checkpoint is written where the user says; nothing is left there.
 mkdir "$FB_TMP/storage"
 scripts/launch 1 "$FB_BUILD/bin/hazards" "${small[@]}" --engine host --schedule checkpoint \

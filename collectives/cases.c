@@ -72,7 +72,7 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 		.in_place = c->in_place,
 		.ctas = FB_OWN_CONST(struct fb_collective_own, c)->ctas,
 		.count = per_rank ? (c->bytes + size * n - 1) / (size * n) : whole,
-		.segment = i->ops->members ? &i->own
+		.segment = i->ops->members ? &state->members
 			 : &state->stores.segment[fb_store_of(&state->stores, c)],
 	};
 	i->bytes = i->op.count * size * (per_rank ? n : 1);
@@ -102,7 +102,6 @@ void fb_instance_free(struct fb_collective_instance *instance)
 {
 	free(instance->counts.elements);
 	instance->counts.elements = NULL;
-	fb_segment_close(&instance->own);
 }
 
 static bool reduction_exists(const struct fb_case *c, char *reason)
@@ -206,7 +205,9 @@ static bool adjust(void *arg, struct fb_case *c)
 		c->datatype = FB_U8;
 		c->memory = fb_memory_kinds[FB_MEMORY_HOST].name;
 	}
-	most = &state->stores.part_bytes[fb_store_of(&state->stores, c)];
+	most = fb_engines[fb_engine_index(c->engine)]->members
+		       ? &state->members_bytes
+		       : &state->stores.part_bytes[fb_store_of(&state->stores, c)];
 	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
 		*most = part_bytes;
 	return true;

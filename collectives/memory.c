@@ -22,13 +22,22 @@ int fb_collective_segment(struct fb_collective_state *state, const struct fb_cas
 				 state->engines[fb_engine_index(c->engine)]);
 }
 
-int fb_instance_segment(struct fb_collective_instance *i)
+static int open_members(void *instance, size_t part_bytes)
 {
+	const struct fb_collective_instance *i = instance;
 	struct fb_engine *engine = i->state->engines[fb_engine_index(i->key->engine)];
 
+	return i->ops->segment(engine, &i->state->members, part_bytes);
+}
+
+int fb_instance_segment(struct fb_collective_instance *i)
+{
+	struct fb_collective_state *state = i->state;
+
 	if (i->ops->members)
-		return i->ops->segment(engine, &i->own, i->part_bytes);
-	return fb_collective_segment(i->state, i->key, i->part_bytes);
+		return fb_segment_fit(&state->members, &state->members_bytes, i->part_bytes,
+				      open_members, i);
+	return fb_collective_segment(state, i->key, i->part_bytes);
 }
 
 bool fb_memory_can(const struct fb_collective_state *state, const struct fb_case *c,

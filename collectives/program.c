@@ -31,6 +31,7 @@ void fb_collective_close(struct fb_collective_state *state)
 	close_engines(state);
 	fb_selector_close(&state->selector);
 	fb_cold_close(state);
+	fb_segment_close(&state->members);
 	fb_stores_close(&state->stores);
 	fb_gpu_view_close(&state->gpu);
 	fb_traffic_close(&state->traffic);
@@ -293,8 +294,7 @@ static double bound_us(const struct fb_collective_instance *i)
 	const struct fb_collective_state *s = i->state;
 	struct fb_bound_work work = fb_bound_work(&i->op, s->world->nranks);
 
-	return has_bound(i) ? fb_bound_us(&s->bound, &i->op, &work,
-					  i->key->cadence == FB_ISOLATED)
+	return has_bound(i) ? fb_bound_us(&s->bound, &i->op, &work, i->key->cadence == FB_ISOLATED)
 			    : (double)NAN;
 }
 

@@ -38,6 +38,8 @@ struct fb_collective_state {
 	struct fb_gpu_cache gpu_cache;
 	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
 	struct fb_stores stores;    /* memory of the buffers */
+	struct fb_segment members;  /* that of an engine with members; zeroed: none yet */
+	size_t members_bytes;       /* of each of its parts, at most */
 	struct fb_gpu gpu;                          /* if has_gpu */
 	bool has_gpu;
 	char no_gpu[FB_REASON_CHARS];           /* why not */
@@ -56,7 +58,6 @@ struct fb_collective_instance {
 	const struct fb_engine_ops *ops;
 	struct fb_request *request;
 	int nranks;		     /* of the operation: fb_engine_ranks */
-	struct fb_segment own;	     /* of an engine with members; zeroed: none */
 	bool tests; /* launch nonblocking: asks for completion instead of waiting */
 	const struct fb_place *place;
 	size_t part_bytes;	     /* of each rank's part that it needs */
@@ -115,7 +116,10 @@ int fb_ranks_check(struct fb_collective_instance *instance, int calls, struct fb
 int fb_collective_segment(struct fb_collective_state *state, const struct fb_case *c,
 			  size_t need);
 
-/* That of an instance, which is its own if the engine has several GPUs in a process. */
+/*
+ * That of an instance. That of an engine with members stays until the end too, as NCCL may take new
+ * memory at an old address for the old memory (docs/findings.md).
+ */
 int fb_instance_segment(struct fb_collective_instance *instance);
 
 /*

@@ -119,6 +119,10 @@ expect "registered" "$(grep -cE ',(none|registered|window),.*,(ok|few),' "$FB_TM
 expect "windows" "$(cat "$FB_TMP"/windows.* | awk '/^window/ { print $2 }' | sort | uniq -c |
 	awk '{ print $1 "x" $2 }' | tr '\n' ' ')" '2x0/4 2x1/4 2x2/4 2x3/4 '
 holds "$FB_TMP/out" ',window-copy,.*,skipped,"?engine nccl-process has no window-copy'
+# Each GPU's memory is that of all cases: NCCL may take new memory at an old address for the old.
+FB_FAKE_NCCL_LOG=$FB_TMP/memory runs all_gather --launch group,graph --bytes 64,64K,256
+expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 6
+expect "memory" "$(cat "$FB_TMP"/memory.* | grep -c '^MemAlloc')" 4
 runs all_reduce --producer plain --launch threads --bytes 8
 holds "$FB_TMP/out" ',skipped,'
 library=$FB_BUILD/tests/libfake_nccl_2_18.so

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program offload: its options and what joins it to the harness; see offload/offload.h. */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/offload/offload.h"
 
@@ -33,6 +36,9 @@ static int open_program(struct fb_run *run, void **result)
 	state = (struct fb_tier_state *)machine;
 	state->own = run->program->option_values;
 	machine->usual = usual;
+	if (state->own->folder && access(state->own->folder, W_OK | X_OK))
+		err = fb_error(FB_EINPUT, "--folder %s: %s", state->own->folder, strerror(errno));
+	err = fb_group_agree(machine->world, err);
 	fb_store_folder(state->own->folder);
 	fb_folder_facts(machine->session, "folder", state->own->folder);
 	fb_kv_machine_add(machine, fb_mover_store.name, &fb_mover_store, false);
@@ -48,7 +54,8 @@ static int open_program(struct fb_run *run, void **result)
 		if (fb_movers[i]->streams && (fb_movers[i]->verbs & both) == both &&
 		    !fb_movers[i]->segment)
 			fb_kv_machine_add(machine, fb_movers[i]->name, fb_movers[i], true);
-	err = fb_kv_machine_open(machine, true);
+	if (!err)
+		err = fb_kv_machine_open(machine, true);
 	if (!err && state->own->crossover)
 		err = fb_tier_crossover_open(state);
 	if (err)

@@ -82,8 +82,8 @@ go 1 --engine store --model gpt-5
 expect "an unknown model" "$rc" 3
 holds "$FB_TMP/err" '--model.*gpt-5.*tiny, tiny-window, tiny-moe, llama-3.1-8b'
 go 1 --engine store --operation evict --folder "$FB_TMP/none"
-[ "$rc" -ne 0 ] || fail "no folder: exit code 0"
-holds "$FB_TMP/err" 'none/fabricbench-.*No such file'
+expect "exit code without the folder" "$rc" 3
+holds "$FB_TMP/err" '--folder .*none: No such file'
 # A disk without room for the file: rows are faults, and no file is left.
 mkdir "$FB_TMP/full"
 if unshare -m mount -t tmpfs -o size=1m none "$FB_TMP/full" 2>/dev/null; then

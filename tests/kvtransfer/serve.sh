@@ -193,6 +193,7 @@ refused() {
 refused '--model.*gpt-5' --model gpt-5
 refused '--rate.*fast' --rate fast
 refused 'neither a file nor one of azure-conv' --trace "$FB_TMP/nowhere.jsonl"
+expect "messages about a trace" "$(grep -c 'neither a file' "$FB_TMP/err")" 1
 echo '{"timestamp": 1, "input_length": ' >"$FB_TMP/cut.jsonl"
 refused 'cut.jsonl:1: expected' --trace "$FB_TMP/cut.jsonl"
 go 2 --engine shm --algorithm disaggregated

@@ -132,7 +132,7 @@ expect "rates on an axis" "$(sed -n 's/^LABEL.*= //p' "$FB_TMP/out" | tr -d "'\"
 	'10mbit 20mbit 50mbit 100mbit'
 refuses 'differ in one key' axis "$ddp"
 refuses 'differ in two keys' heat --axis bucket "$ddp"
-refuses "'bukcet': no row has it; keys of these rows are bucket, layers" axis --axis bukcet "$ddp"
+refuses "'bukcet': no row has it; these rows have bucket, layers" axis --axis bukcet "$ddp"
 sed '1s/$/,hidden_share/; 2,$s/$/,/' "$kv/kv_reshard.csv" >"$FB_TMP/no-value.csv"
 refuses "--columns 'nosuch': no row has such a column" axis --axis bucket --columns nosuch "$ddp"
 refuses 'no row of this figure has a value' heat --axis prefill,decode --columns hidden_share \

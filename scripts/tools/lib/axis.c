@@ -120,7 +120,7 @@ static int refuse(const char *name, const struct fb_results *results)
 	}
 	for (size_t i = 0; i < results->nown; i++)
 		add_name(list, sizeof(list), results->own[i], strlen(results->own[i]));
-	return fb_error(FB_EINPUT, "--axis '%.60s': no row has it; keys of these rows are %s%s",
+	return fb_error(FB_EINPUT, "--axis '%.60s': no row has it; these rows have %s%s",
 			name, list, *list ? ", and all fixed columns" : "all fixed columns");
 }
 

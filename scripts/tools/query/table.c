@@ -152,14 +152,14 @@ int fb_query_find(const struct fb_query_table *table, const char *name, size_t *
 		for (size_t i = 0; i < table->ncolumns && shown < SHOWN; i++) {
 			const char *other = table->column[i];
 
-			if (distance(name, other) > limit &&
+			if ((distance(name, other) > limit || 2 * limit > strlen(name)) &&
 			    !(limit == CLOSE && strlen(name) > 2 && strstr(other, name)))
 				continue;
 			fb_append(close, sizeof(close), "%s%s", shown++ ? ", " : "", other);
 		}
-	return fb_error(FB_EINPUT, "no column '%.60s'%s%s", name,
+	return fb_error(FB_EINPUT, "no column '%.60s'%s%s%s", name,
 			shown ? ": did you mean " : "; the first line of the files names them",
-			close);
+			close, shown ? "?" : "");
 }
 
 int fb_query_list(const struct fb_query_table *table, const char *names, size_t **list,

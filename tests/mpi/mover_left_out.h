@@ -44,7 +44,7 @@ static inline void move_left_out(const struct opened *o, enum fb_move_verb verb,
 	if (!CHECK_INT(fb_move_prepare(o->mover, &t, 1, NULL, &move), FB_OK))
 		return;
 	if (spoilt)
-		piece.remote = LEFT_OUT_PART - 1;
+		piece.remote = o->segment.part_bytes - 1;
 	if (CHECK_INT(o->mover->ops->post(move), FB_OK))
 		end_move(move, patience_s);
 }

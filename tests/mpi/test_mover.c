@@ -11,7 +11,7 @@
  * FB_MOVER_SEED: another seed. FB_TEST_EVERY: one list of so many; 3, 7 and 9 take all in turn.
  * FB_TEST_DEVICE: the rails of mover rdma, as --rdma-device; transfers of 256 bytes use them all.
  * FB_MOVER_NCCL: another file than libnccl.so.2. FB_MOVER_MEMORY: of movers between GPUs, vmm,
- * device or pinned.
+ * device or pinned. Movers of host memory carry their lists in each kind of it.
  * ranks: 1 2 3 5
  * timeout: 300
  */
@@ -24,6 +24,7 @@
 #include "common/transport/tcp.h"
 #include "tests/mpi/mover_flow.h"
 #include "tests/mpi/mover_left_out.h"
+#include "tests/mpi/mover_memory.h"
 #include "tests/mpi/mover_mutants.h"
 #include "tests/mpi/mover_refused.h"
 #include "tests/mpi/mover_stuck.h"
@@ -41,26 +42,6 @@ struct bench {
 	bool failed; /* nothing more can be done: a wait was in vain, or an error */
 };
 
-/* Where GPUs have no memory vmm: device. */
-static int open_gpu_memory(struct opened *o, const struct fb_session *session,
-			   const struct fb_group *group, size_t bytes)
-{
-	const char *kind = getenv("FB_MOVER_MEMORY");
-	enum fb_gpu_memory memory = FB_GPU_VMM;
-	char why[FB_REASON_CHARS];
-	int err = fb_gpu_view_open(&o->gpu, session, group, why);
-
-	if (err)
-		return err;
-	if (kind && !strcmp(kind, "pinned"))
-		memory = FB_GPU_PINNED;
-	else if (kind && !strcmp(kind, "device"))
-		memory = FB_GPU_DEVICE;
-	if (!fb_gpu_segment_can(&o->gpu, memory, why, sizeof(why)))
-		memory = FB_GPU_DEVICE;
-	return fb_gpu_segment_open(&o->segment, &o->gpu, memory, bytes);
-}
-
 static int open_on(struct bench *b, const struct fb_mover_ops *ops, const struct fb_group *group,
 		   struct opened *o, char why[FB_REASON_CHARS])
 {
@@ -75,6 +56,7 @@ static int open_on(struct bench *b, const struct fb_mover_ops *ops, const struct
 	else
 		err = fb_mover_segment(&o->segment, ops, &b->session, NULL, group, bytes);
 	CHECK_INT(err, FB_OK);
+	CHECK_INT(o->segment.part_bytes % memory_unit(ops, &b->settings), 0);
 	CHECK_INT(fb_mover_add(o->mover, &o->segment, &o->region), FB_OK);
 	for (int p = 0; p < group->nranks; p++)
 		peers[p] = p;
@@ -266,23 +248,24 @@ static void test_wrong(struct bench *b, const struct fb_mover_ops *ops)
 	close_all(&o);
 }
 
-static void test_mover(struct bench *b, const struct fb_mover_ops *ops, bool wanted)
+/* False: this machine does not have it. */
+static bool test_mover(struct bench *b, const struct fb_mover_ops *ops, bool wanted)
 {
 	static const char *const usual[] = {NULL};
 	static const enum fb_move_verb verbs[] = {FB_MOVE_PUT, FB_MOVE_GET, FB_MOVE_SEND};
+	const char *kind = b->settings.memory;
 	char why[FB_REASON_CHARS] = "";
 	struct opened o = {.mover = NULL};
 	int before = check_failures, err = open_on(b, ops, &b->world, &o, why);
 
 	if (err == FB_EUNSUPPORTED) {
-		CHECK(*why != '\0');
-		CHECK(!wanted);
+		CHECK(*why != '\0' && !wanted);
 		if (b->world.rank == 0)
 			printf("  mover %s is absent: %s\n", ops->name, why);
-		return;
+		return false;
 	}
 	if (!CHECK_INT(err, FB_OK))
-		return;
+		return false;
 	for (size_t v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++) {
 		const char *const *forms = ops->forms ? ops->forms : usual;
 
@@ -297,11 +280,28 @@ static void test_mover(struct bench *b, const struct fb_mover_ops *ops, bool wan
 	test_overlap(&o);
 	test_unlike_region(&o);
 	if (b->failed)
-		return;
+		return false;
 	close_all(&o);
 	test_left_out(&b->session, ops, b->patience_s);
 	if (b->world.rank == 0)
-		printf("  mover %s: %d failures\n", ops->name, check_failures - before);
+		printf("  mover %s%s%s: %d failures\n", ops->name, kind ? " in memory " : "",
+		       kind ? kind : "", check_failures - before);
+	return true;
+}
+
+/* In usual memory, and then a ninth of the lists in each other kind of host memory. */
+static void test_memories(struct bench *b, const struct fb_mover_ops *ops, bool wanted)
+{
+	bool more = test_mover(b, ops, wanted) && !ops->device && !ops->segment;
+	uint64_t every = b->every;
+
+	b->every = 9 * every;
+	for (int i = 0; host_memories[i] && more && !b->failed; i++) {
+		b->settings.memory = host_memories[i];
+		test_mover(b, ops, wanted);
+	}
+	b->settings.memory = NULL;
+	b->every = every;
 }
 
 /* Each mistake has to be noticed by some rank; the right mover under the same wrapper by none. */
@@ -370,7 +370,7 @@ int main(int argc, char **argv)
 	CHECK_INT(fb_movers_load(), FB_OK);
 	for (int i = 0; fb_movers[i] && !b.failed; i++)
 		if (named(fb_movers[i]->name, argc, argv))
-			test_mover(&b, fb_movers[i], argc > 1);
+			test_memories(&b, fb_movers[i], argc > 1);
 	if (argc == 1 && !b.failed)
 		test_unreachable(&b);
 	if (named("stale", argc, argv))

@@ -147,7 +147,7 @@ if in_set serve_knee; then
 fi
 
 for i in 0 1 2 3 4 5; do
-	echo "{\"timestamp\": $((i * 20)), \"input_length\": $((1000 + 300 * i))," \
+	echo "{\"timestamp\": $((i * 20 * slow)), \"input_length\": $((1000 + 300 * i))," \
 		"\"output_length\": 200, \"hash_ids\": [1, 2, $((10 + i))]}"
 done >"$FB_TMP/mooncake.jsonl"
 {

@@ -215,7 +215,7 @@ TOOL_LIBRARIES :=
 $(eval $(call use_library,csv.h,csv))
 $(eval $(call use_library,jansson.h,jansson))
 # Sources that ask for one of these are built again when it appears.
-HEADERS = $(foreach h,infiniband/verbs.h rdma/rdma_cma.h,$(call has_header,$h))
+HEADERS = $(foreach h,infiniband/verbs.h rdma/rdma_cma.h rdma/fi_rma.h,$(call has_header,$h))
 
 # Open MPI unloads its plugins before the leak check, which then cannot name their frames.
 SANITIZE_SRC := $(if $(SANITIZER),tests/sanitize/nodlclose.c)

@@ -175,9 +175,8 @@ struct fb_mover_ops {
 		       const struct fb_group *group, size_t part_bytes);
 
 	/*
-	 * Local: between two calls of test() or arrived() that were in vain, sleeps until there may
-	 * be something, 50 ms at most; *idle: there was nothing for as long. 0 or an error
-	 * (printed). NULL: who waits has to poll.
+	 * Local: after test() or arrived() in vain, sleeps until there may be something, 50 ms at
+	 * most; *idle: there was nothing. 0 or an error (printed). NULL: who waits has to poll.
 	 */
 	int (*rest)(struct fb_mover *mover, bool *idle);
 
@@ -191,7 +190,8 @@ struct fb_mover_ops {
 extern const struct fb_mover_ops fb_mover_shm, fb_mover_cma, fb_mover_tcp, fb_mover_file,
 	fb_mover_mpi, fb_mover_mpi_window, fb_mover_rdma, fb_mover_ucx, fb_mover_nixl,
 	fb_mover_nixl_gpu, fb_mover_mooncake, fb_mover_rdma_gpu, fb_mover_copy, fb_mover_cuda,
-	fb_mover_nccl, fb_mover_nvshmem, fb_mover_nvshmem_device, fb_mover_ucx_gpu;
+	fb_mover_nccl, fb_mover_nvshmem, fb_mover_nvshmem_device, fb_mover_ucx_gpu,
+	fb_mover_libfabric, fb_mover_libfabric_gpu;
 
 /* All movers, ending in NULL. One that is absent opens with a reason. */
 extern const struct fb_mover_ops *fb_movers[];

@@ -8,13 +8,14 @@
 #include "common/library/library.h"
 #include "common/mover/mover.h"
 
-enum { OWN = 18, PLUGINS = 8, PATH = 4096 };
+enum { OWN = 20, PLUGINS = 8, PATH = 4096 };
 
 const struct fb_mover_ops *fb_movers[OWN + PLUGINS + 1] = {
 	&fb_mover_shm, &fb_mover_cma, &fb_mover_tcp, &fb_mover_rdma, &fb_mover_ucx,
 	&fb_mover_mpi, &fb_mover_mpi_window, &fb_mover_file, &fb_mover_nixl, &fb_mover_nixl_gpu,
 	&fb_mover_mooncake, &fb_mover_rdma_gpu, &fb_mover_copy, &fb_mover_cuda, &fb_mover_nccl,
 	&fb_mover_nvshmem, &fb_mover_nvshmem_device, &fb_mover_ucx_gpu,
+	&fb_mover_libfabric, &fb_mover_libfabric_gpu,
 };
 
 static int refuse(const char *file, const char *why)

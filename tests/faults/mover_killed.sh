@@ -71,7 +71,7 @@ mover() {
 	killed "mover $1" 3 "$2" --engine "$1" --prefill-tp 2 --decode-tp 1 "${@:3}"
 }
 
-for name in shm cma tcp ucx mpi mpi_window file; do
+for name in shm cma tcp ucx libfabric mpi mpi_window file; do
 	mover $name "$bin/kv_reshard" --algorithm "direct,datatype" --tokens 3K --layers 4
 done
 # The programs; messages are as many as a request has, so that most of the time some are under way.

@@ -387,9 +387,9 @@ if [ -x "$fake" ]; then
 			"$(rows ";form=$form;.*,(ok|few),.*copy engine, $form" )" 2
 	done
 	expect "rows of form tma" "$(rows 'form=tma.*,(ok|few),.*kernels, tma')" 3
-	# Such a GPU's memory is nothing for an RDMA device, if there is one, nor for UCX.
-	go 2 --engine rdma_gpu,ucx_gpu
-	expect "rows without GPUDirect" "$(rows ',(rdma|ucx)_gpu,put,.*,skipped,"?[^,]')" 2
+	# Such a GPU's memory is nothing for an RDMA device, if there is one, nor for libraries.
+	go 2 --engine rdma_gpu,ucx_gpu,libfabric_gpu
+	expect "rows without GPUDirect" "$(rows '(rdma|ucx|fabric)_gpu,put,.*,skipped,"?[^,]')" 3
 	expect "UCX without GPUs" \
 		"$(rows ',ucx_gpu,put,.*,skipped,"?(this UCX knows no memory of GPUs|libucp)')" 1
 	unset FB_FAKE_GPU_WORKS

@@ -7,7 +7,7 @@
 program=handoff
 . tests/kvtransfer/lib.sh
 # Each way to tell receivers, of several lists, requests, sizes of moves and kinds of messages.
-go 3 --engine shm,cma,tcp,file,ucx,mpi_window --notify all --grain request,layer-block \
+go 3 --engine shm,cma,tcp,file,ucx,libfabric,mpi_window --notify all --grain request,layer-block \
 	--decode 1,2 --wire pages,packed --flight 1,3 --model tiny-window --tokens 48
 expect "exit code of notify" "$rc" 0
 expect "wrong rows of notify" "$(rows ',(wrong|fault),')" 0

@@ -22,11 +22,12 @@ few=(--quiet --ci 100% --min-samples 3 --max-samples 5 --max-time 0.1s --run t)
 export OMPI_MCA_osc=pt2pt
 
 # What a mover's library says of its absence is the reason to skip it.
-for mover in mpi mpi_window ucx nixl; do
+export FI_PROVIDER=tcp
+for mover in mpi mpi_window ucx nixl libfabric; do
 	UCX_TLS=tcp,self across h0:1,h1:1 2 "$build/tests/test_mover" $mover >"$log" 2>&1
 	rc=$?
 	why=$(sed -n "s/^  mover $mover is absent: //p" "$log")
-	if [ -n "$why" ] && [[ $mover == ucx || $mover == nixl ]]; then
+	if [ -n "$why" ] && [[ $mover =~ ^(ucx|nixl|libfabric)$ ]]; then
 		echo "SKIP $name-mover_$mover: $why"
 	else
 		verdict_of mover_$mover $rc "$log"
@@ -63,7 +64,7 @@ rows() {
 				value(name) > value("clock_error_us")
 		}
 		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-		value("status") == "skipped" && value("engine") ~ /ucx|nixl/ { next }
+		value("status") == "skipped" && value("engine") ~ /ucx|nixl|libfabric/ { next }
 		value("flags") ~ /clock-wrong/ { print; bad++; next }
 		value("status") !~ /^(ok|few)$/ || !('"$2"') { print; bad++ }
 		{ good++ }
@@ -84,14 +85,14 @@ verdict_of three-hosts $rc "$log"
 run kv_reshard h0:1,h1:1 2 --engine tcp --algorithm all --tokens 100
 rows 3 'value("operation") == "handover" && value("transport") == "tcp"'
 verdict_of kv_reshard $rc "$log"
-run handoff h0:1,h1:1 2 --engine ucx,nixl --algorithm put,get --tokens 100
+run handoff h0:1,h1:1 2 --engine ucx,nixl,libfabric --algorithm put,get --tokens 100
 good=$(tail -n +2 "$csv" | grep -cvE ',skipped,')
 rows "$good" "$alone"
 # A run that skips all rows ends with 0; one that crashes or hangs before the first does not.
 if [ "$rc" -ne 0 ] || [ "$good" -gt 0 ]; then
 	verdict_of libraries $rc "$log"
 else
-	echo "SKIP $name-libraries: neither UCX nor NIXL is here"
+	echo "SKIP $name-libraries: none of UCX, NIXL and libfabric is here"
 fi
 run handoff h0:1,h1:1 2 --engine tcp --operation fit
 rows 1 'value("fit_b_ns") != "" && value("fit_GBps") > 0 &&

@@ -80,6 +80,42 @@ go 2 latency --engine mover-none --bytes 8
 expect "exit code of a mover that is not there" "$rc" 3
 verdict p2p_movers_plugin
 
+# libfabric by providers that any machine has: the test of all movers, and rows that name them. A
+# missing library or provider is a reason, as is another library under its name.
+for provider in tcp shm; do
+	export FI_PROVIDER=$provider
+	good 2 latency --engine mover-libfabric --algorithm all --bytes 8,100001
+	why=$(grep -oE '(built without libfabric|libfabric.so.1 not found)[^,"]*' "$csv" |
+		tail -n 1)
+	[ -z "$why" ] || break
+	for verb in put get; do
+		expect "$verb by $provider" \
+			"$(rows "$verb.*,(ok|few),.*,libfabric [0-9.]+ ${provider}[^,]*/")" 2
+	done
+	for ranks in 1 2 3; do
+		scripts/launch "$ranks" "$FB_BUILD/tests/test_mover" libfabric >"$FB_TMP/out" 2>&1 \
+			</dev/null
+		expect "test_mover libfabric, $provider, $ranks ranks" $? 0
+	done
+done
+if [ -n "$why" ]; then
+	echo "SKIP p2p_movers_libfabric: $why"
+else
+	puts=(2 latency --engine mover-libfabric --algorithm put --bytes 8)
+	FI_PROVIDER=none go "${puts[@]}"
+	expect "rows without a provider" \
+		"$(rows ',skipped,.*libfabric has no provider .*FI_PROVIDER=none')" 1
+	mkdir "$FB_TMP/other"
+	cp "$FB_BUILD/tests/libfake_nixl.so" "$FB_TMP/other/libfabric.so.1"
+	LD_LIBRARY_PATH=$FB_TMP/other go "${puts[@]}"
+	expect "rows of another library" "$(rows ',skipped,libfabric.so.1 is no libfabric')" 1
+	: >"$FB_TMP/other/libfabric.so.1"
+	LD_LIBRARY_PATH=$FB_TMP/other go "${puts[@]}"
+	expect "rows without the library" "$(rows ',skipped,.?libfabric.so.1 not found')" 1
+	verdict p2p_movers_libfabric
+fi
+unset FI_PROVIDER
+
 if [ -x "$FB_BUILD/tests/fake_gpu/latency" ]; then
 	bin=$FB_BUILD/tests/fake_gpu
 	export FB_FAKE_GPU_WORKS=right

@@ -107,6 +107,8 @@ expect "NIXL on TCP" "$(path 'NIXL, UCX plugin (3% of the payload)' \
 	'NIXL, UCX plugin over TCP (99% of the payload)')" 4
 expect "UCX" "$(path 'UCX 1.16.0 sysv\/memory' 'UCX 1.18.0 sysv\/memory')" 0
 expect "UCX's way" "$(path 'UCX 1.16.0 sysv\/memory' 'UCX 1.16.0 tcp\/eth0')" 4
+expect "libfabric" "$(path 'libfabric 1.17 tcp\/eth0' 'libfabric 2.1 tcp\/eth0')" 0
+expect "libfabric's way" "$(path 'libfabric 1.17 tcp\/eth0' 'libfabric 1.17 efa\/eth0')" 4
 expect "MPI's version" "$(path 'Open MPI v4.1.4, package: Debian' 'Open MPI v5.0.0')" 0
 expect "another MPI" "$(path 'Open MPI v4.1.4, package: Debian' 'MPICH Version: 4.0.2')" 4
 verdict compare_path

@@ -33,7 +33,7 @@ static void cut_count(char *way, const char *words)
  */
 static void way_of(const char *path, char way[FB_PATH_CHARS])
 {
-	static const char *const versioned[] = {"NCCL ", "NVSHMEM ", "UCX "};
+	static const char *const versioned[] = {"NCCL ", "NVSHMEM ", "UCX ", "libfabric "};
 	static const char *const mpis[] = {"Open MPI", "MPICH"};
 	const char *end = strstr(path, " (");
 	size_t n;

@@ -56,19 +56,11 @@ place() {
 	fi
 }
 
-# In the launcher's shell: the environment of the launch `at`. What stood in quotes in the study has
-# letters that part words as %20, %23, %3B, and % as %25.
+# In the launcher's shell: the environment of the launch `at`.
 set_up() {
-	local -a all more
-	local i
+	local -a all
 
-	IFS=';' read -ra all <<<"${variant[at]}"
-	IFS=';' read -ra more <<<"${env[at]}"
-	all+=("${more[@]}")
-	for i in "${!all[@]}"; do
-		all[i]=${all[i]//%20/ } all[i]=${all[i]//%09/$'\t'} all[i]=${all[i]//%23/#}
-		all[i]=${all[i]//%3B/;} all[i]=${all[i]//%25/%}
-	done
+	variables_of "${variant[at]};${env[at]}"
 	[ ${#all[@]} -eq 0 ] || export "${all[@]}"
 	MPI=$(fb_mpi_of "${builds[at]}/bin/x")
 	MPIRUN_FLAGS="${MPIRUN_FLAGS-} $(place "${ranks[at]}" "${nodes[at]}" "${all[@]%%=*}")"

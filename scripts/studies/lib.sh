@@ -32,6 +32,22 @@ check_study() {
 	return 3
 }
 
+# variables_of TEXT: sets all[] to the assignments NAME=VALUE that ';' joins. What stood in quotes
+# in the study has letters that part words as %20, %23, %3B, and % as %25.
+variables_of() {
+	local i
+
+	IFS=';' read -ra all <<<"$1"
+	for i in "${!all[@]}"; do
+		if [ -z "${all[i]}" ]; then
+			unset "all[i]"
+			continue
+		fi
+		all[i]=${all[i]//%20/ } all[i]=${all[i]//%09/$'\t'} all[i]=${all[i]//%23/#}
+		all[i]=${all[i]//%3B/;} all[i]=${all[i]//%25/%}
+	done
+}
+
 # read_study BUILD STUDY OPTIONS ONLY: sets programs[] and options[], an entry for each line of the
 # study. OPTIONS replace the study's; ONLY names the programs whose lines count (empty: all). What
 # is wrong has been said when it fails.

@@ -11,8 +11,6 @@
 #include "scripts/tools/query/query.h"
 
 #include <csv.h>
-#include <string.h>
-#include <unistd.h>
 
 struct settings {
 	const char *axis, *columns, *sort, *group, *share;
@@ -117,28 +115,12 @@ static int group(struct fb_query_table *table, const struct settings *settings)
 	return err;
 }
 
-/* Splits what is no option: conditions go to the end, in their order. Returns how many paths. */
-static size_t split(char **words, size_t count)
-{
-	size_t paths = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		char *word = words[i];
-
-		if (fb_query_is_filter(word) && access(word, F_OK))
-			continue;
-		memmove(words + paths + 1, words + paths, (i - paths) * sizeof(*words));
-		words[paths++] = word;
-	}
-	return paths;
-}
-
 static int run(void *values, char **words, size_t count)
 {
 	const struct settings *settings = values;
 	struct fb_sheets sheets = {.sheet = NULL};
 	struct fb_query_table table = {.nrows = 0};
-	size_t paths = split(words, count);
+	size_t paths = fb_query_split(words, count);
 	int err;
 
 	if (paths == 0)

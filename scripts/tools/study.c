@@ -18,7 +18,7 @@
 struct settings {
 	const char *ranks, *ranks_per_node, *nodes, *only, *options, *build, *folder;
 	uint64_t np, repeat, seed;
-	bool two_sides, lines, directives;
+	bool two_sides, lines, directives, axes;
 };
 
 #define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
@@ -42,6 +42,7 @@ static const struct fb_option table[] = {
 		      "of the order of launches"),
 	FLAG(lines, 0, "lines", "programs and options, a line each, instead of the plan"),
 	FLAG(directives, 0, "directives", "what the file says that concerns several launches"),
+	FLAG(axes, 0, "axes", "the goal and the alternatives of each env line, for scripts/search"),
 	STRING(build, "build", "DIR", NULL,
 	       "folder whose bin/ has the programs; without it they "
 	       "are not looked for"),
@@ -118,6 +119,27 @@ static void print_words(const struct fb_word_list *words, const char *separator)
 	fputs(words->count ? fb_word_list_join(words, separator) : "-", stdout);
 }
 
+/* What a search needs: how good a variant is, and which there are. */
+static int print_axes(const struct fb_study *study)
+{
+	if (study->two_sides)
+		return fb_error(FB_EINPUT, "%s: sides: a search makes its own; expected none",
+				study->path);
+	if (study->nenv == 0)
+		return fb_error(FB_EINPUT, "%s: no line env: expected one for each setting",
+				study->path);
+	printf("goal\t%s\n",
+	       study->goal.count ? fb_word_list_join(&study->goal, "\t") : "median_us");
+	for (size_t i = 0; i < study->nenv; i++) {
+		if (!fb_word_list_have(&study->env[i], "-"))
+			return fb_error(FB_EINPUT, "%s: env %s: expected - among the alternatives, "
+					"for the default", study->path,
+					fb_word_list_join(&study->env[i], " "));
+		printf("env\t%s\n", fb_word_list_join(&study->env[i], "\t"));
+	}
+	return FB_OK;
+}
+
 /* Name and options, or none. */
 static void print_canary(const struct fb_study *study, const char *build)
 {
@@ -190,6 +212,8 @@ static int show(const char *name, const struct settings *s)
 	if (!err && s->directives) {
 		print_words(&study->directives, " ");
 		putchar('\n');
+	} else if (!err && s->axes) {
+		err = print_axes(study);
 	} else if (!err && s->lines) {
 		print_lines(study);
 	} else if (!err) {

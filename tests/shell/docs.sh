@@ -83,6 +83,7 @@ tests/netns/links --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 scripts/doctor --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 scripts/claims --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 scripts/sweep --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+scripts/search --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 sed -n 's/^# //p' scripts/plot scripts/report | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 for script in scripts/slurm/submit scripts/slurm/slow-node; do
 	$script --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"

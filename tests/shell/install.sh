@@ -38,7 +38,7 @@ go() {
 go version fabricbench --version
 holds out '^fabricbench [0-9]+\.[0-9]+.*, revision '
 go help fabricbench
-for name in all_reduce kv_reshard ddp summary sweep launch run slurm studies plot report; do
+for name in all_reduce kv_reshard ddp summary sweep search launch run slurm studies plot report; do
 	grep -qw "$name" out || fail "fabricbench --help does not name $name"
 done
 go studies fabricbench studies

@@ -37,6 +37,9 @@ int fb_query_list(const struct fb_query_table *table, const char *names, size_t 
 /* Whether an argument has the form COLUMN=..., COLUMN!=..., COLUMN<... and the like. */
 bool fb_query_is_filter(const char *argument);
 
+/* Moves such arguments behind all others, in their order. Returns how many others there are. */
+size_t fb_query_split(char **words, size_t count);
+
 /*
  * Keeps the rows that match: = and != take a comma-separated list of texts (with * and ?),
  * numbers, sizes ("64K") or ranges ("1K:1M", either end may be missing); <, <=, > and >= take a

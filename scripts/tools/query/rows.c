@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TEXT_CHARS = 256 };
 
@@ -64,6 +65,21 @@ bool fb_query_is_filter(const char *argument)
 	size_t n = name_length(argument);
 
 	return n > 0 && find_operator(argument + n) < OPERATORS;
+}
+
+size_t fb_query_split(char **words, size_t count)
+{
+	size_t paths = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		char *word = words[i];
+
+		if (fb_query_is_filter(word) && access(word, F_OK))
+			continue;
+		memmove(words + paths + 1, words + paths, (i - paths) * sizeof(*words));
+		words[paths++] = word;
+	}
+	return paths;
 }
 
 /* One item of a list: sets whether it is a range, and its ends. */

@@ -159,6 +159,19 @@ static int read_env(struct fb_study *study, const struct fb_word_list *words)
 	return FB_OK;
 }
 
+static int read_goal(struct fb_study *study, const struct fb_word_list *words)
+{
+	const struct fb_word_list more = rest(words, 1);
+	int err = check_once(study, "goal", study->goal.count > 0);
+
+	if (err)
+		return err;
+	if (!more.count)
+		return REFUSE(study, "goal without a word: accepted is COLUMN [CONDITION...]");
+	fb_word_list_append(&study->goal, &more);
+	return FB_OK;
+}
+
 static int read_side_word(struct fb_study *study, struct fb_study_side *side, const char *word)
 {
 	static const char build[] = "--build=";
@@ -293,6 +306,7 @@ static const struct {
 	{"ranks-per-node", read_ranks, true},
 	{"nodes", read_nodes, true},
 	{"env", read_env, true},
+	{"goal", read_goal, true},
 	{"side", read_side, true},
 	{"canary", read_canary, true},
 	{"canary-limit", read_canary_limit, true},

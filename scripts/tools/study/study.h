@@ -51,6 +51,7 @@ struct fb_study {
 	struct fb_sizes ranks;	    /* count 0: not said */
 	struct fb_sizes nodes;	    /* count 0: not said */
 	bool ranks_per_node;	    /* whether `ranks` counts those of one node */
+	struct fb_word_list goal;   /* of a search: column and conditions; may be empty */
 	struct fb_word_list *env;   /* [nenv] axes: alternatives, of which "-" sets nothing */
 	size_t nenv;
 	struct fb_study_side side[FB_SIDES];
@@ -82,7 +83,7 @@ int fb_study_error(const struct fb_study *study, int line, const char *fmt, ...)
 /* What may begin a line. */
 #define FB_STUDY_WORDS                                                                             \
 	"a program's name (after a ? where it may be absent), *, launches, ranks, "                \
-	"ranks-per-node, nodes, env, side, canary, canary-limit, claim, show"
+	"ranks-per-node, nodes, env, goal, side, canary, canary-limit, claim, show"
 
 /* What line.c does of fb_study_read: one line of the file, without its comment. */
 int fb_study_line(struct fb_study *study, const struct fb_study_changes *changes,

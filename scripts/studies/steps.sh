@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2154,SC2034 # variables of scripts/search
+#
+# The steps of a search: which combinations each measures, which one it keeps, and their table.
+# Sourced by scripts/search.
+
+table_format='%-4s %-46s %6s %15s %8s  %-10s %s\n'
+
+# only_in A B: prints what A sets and B does not.
+only_in() {
+	comm -23 <(tr ';' '\n' <<<"$1" | sort) <(tr ';' '\n' <<<"$2" | sort) | paste -sd ';'
+}
+
+# What a combination sets otherwise than the best so far, for people.
+difference() {
+	local all
+
+	all=$(only_in "$1" "$best")
+	echo "${all:-without $(only_in "$best" "$1")}"
+}
+
+# note NUMBER WORD...: a line of the table of steps, on the terminal and in steps.tsv.
+note() {
+	local IFS=$'\t'
+
+	echo "$*" >>"$results/steps.tsv"
+	# shellcheck disable=SC2059 # the format above
+	printf "$table_format" "$1" "$2" "$3" "$4 to $5" "$6" "$7" "$8"
+}
+
+# step LINE...: measures these axes around the best so far. Sets found to the best combination of
+# those that are surely better, or to nothing.
+step() {
+	local name variant ratio low high count verdict ran planned
+	local -A seen=()
+
+	found=none
+	name=step-$(printf '%02d' $((number + 1)))
+	write_study "$name" "$launches" "$@"
+	planned=$("${study_tool[@]}" -- "$results/$name.study" | grep -c '^[0-9]')
+	[ "$planned" -gt 0 ] || exit 3
+	if [ $((used + planned)) -gt "$most" ] || { [ -n "$minutes" ] &&
+		[ "$(spent)" -ge $((60 * minutes)) ]; }; then
+		over="the budget is over after $used launches in $(duration "$(spent)")"
+		return
+	fi
+	number=$((number + 1)) used=$((used + planned))
+	measure "$name"
+	compare_variants "$name" ${best:+--base="$best"} "$results/$name"
+	while IFS=$'\t' read -r variant ratio low high count _ verdict ran; do
+		[ "$variant" != - ] || variant=''
+		seen[x$variant]=yes tried=$((tried + 1))
+		if [ "$verdict" = better ] && [ "$found" = none ]; then
+			found=$variant verdict=kept kept_step=$name kept_ran=$ran
+		fi
+		note "$number" "$(difference "$variant")" "$ratio" "$low" "$high" "$count" \
+			"$verdict" "$ran"
+	done <"$results/$name.effects"
+	while IFS= read -r variant; do
+		variant=$(combine "$variant")
+		[ "$variant" != "$best" ] && [ -z "${seen[x$variant]-}" ] || continue
+		tried=$((tried + 1))
+		note "$number" "$(difference "$variant")" - - - 0 "no rows" -
+	done < <(grep '^[0-9]' "$results/$name/plan.tsv" | cut -f 6 | sort -u)
+}
+
+# Seconds that all launches took.
+spent() {
+	cat "$results"/step-*/launches.csv 2>/dev/null |
+		awk -F, '$1 != "index" { s += $11 } END { printf "%d", s }'
+}
+
+search_product() {
+	step "${axis[@]/#/env }"
+	[ "$found" != none ] || return 0
+	ran_of+=("$(difference "$found")"$'\t'"$kept_ran")
+	best=$found
+}
+
+# One axis after the other, round and round, until all of them have been measured around the same
+# combination.
+search_steps() {
+	local i=0 j unchanged=0 lines word before
+
+	while [ "$unchanged" -lt ${#axis[@]} ] && [ -z "$over" ]; do
+		lines=()
+		for j in "${!axis[@]}"; do
+			if [ "$j" -eq "$i" ]; then
+				lines+=("env ${axis[j]}")
+			elif [ "${current[j]}" != - ]; then
+				lines+=("env ${current[j]}")
+			fi
+		done
+		step "${lines[@]}"
+		unchanged=$((unchanged + 1))
+		if [ "$found" != none ]; then
+			before=$best
+			for word in ${axis[i]}; do
+				current[i]=$word
+				[ "$(combine "${current[@]}")" != "$found" ] || break
+			done
+			ran_of+=("$(difference "$found")"$'\t'"$kept_ran")
+			best=$found unchanged=1
+			[ "$best" != "$before" ] || die "step $number kept what it began with"
+		fi
+		i=$(((i + 1) % ${#axis[@]}))
+	done
+}
+
+search() {
+	local combinations=1 i words
+
+	for i in "${!axis[@]}"; do
+		read -ra words <<<"${axis[i]}"
+		current[i]=-
+		[ "$combinations" -gt "$product" ] || combinations=$((combinations * ${#words[@]}))
+	done
+	: >"$results/steps.tsv"
+	# shellcheck disable=SC2059 # the format above
+	printf "$table_format" step setting ratio '95% interval' launches '' ran
+	if [ "$combinations" -le "$product" ]; then
+		search_product
+	else
+		search_steps
+	fi
+	[ -z "$over" ] || echo "$over"
+	cat <<-END
+
+	ratio: $metric by that of the best combination so far, geometric mean over rows and
+	launches. These ratios are biased, because the best of $tried measured combinations was
+	taken, which is partly luck. Each interval is a 95% interval for itself: of $tried that
+	change nothing, about $(awk -v n="$tried" 'BEGIN { printf "%.1f", n / 40 }') would be
+	Only the proof counts.
+	END
+}

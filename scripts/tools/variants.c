@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * variants: how much longer each variant of a sweep takes than one of them, over all rows together,
+ * and whether what ran changed. With two folders it compares these, as the sides of a sweep.
+ *
+ * The unit is the launch, as in compare: the interval of a row within one launch says nothing of
+ * the next launch. Launches of equal index ran next to each other, so each index gives one ratio:
+ * the geometric mean over the rows that both have. The interval is Student's over these.
+ */
+#include "common/base/error.h"
+#include "common/option/option.h"
+#include "common/record/schema.h"
+#include "scripts/tools/compare/metric.h"
+#include "scripts/tools/compare/power.h"
+#include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
+#include "scripts/tools/lib/tool.h"
+#include "scripts/tools/query/query.h"
+
+#include <csv.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+	const char *metric, *base;
+	bool lines;
+};
+
+static int check_metric(const char *value, char *accepted, size_t n)
+{
+	struct fb_metric_name metric;
+
+	fb_metric_accepted(accepted, n);
+	return fb_metric_parse(value, &metric);
+}
+
+static const struct fb_option table_of_options[] = {
+	FB_OPTION_STRING(struct settings, metric, 'm', "metric", "COLUMN", "median_us",
+			 check_metric, "the column that is compared"),
+	FB_OPTION_STRING(struct settings, base, 0, "base", "NAME=VALUE;...", NULL, NULL,
+			 "the variables of the variant that all others are compared with; without "
+			 "this option that without any"),
+	FB_OPTION_FLAG(struct settings, lines, 0, "lines",
+		       "tab-separated lines without a header, for scripts"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"variants [option...] DIR [COLUMN=VALUE[,VALUE]...]...\n"
+	"variants [option...] BASE NEW [COLUMN=VALUE[,VALUE]...]...\n\n"
+	"Compares each variant of a sweep (a combination of variables of the lines env) with one "
+	"of them, or the rows of two folders. Of each launch index it takes the geometric mean "
+	"over all rows of the metric divided by that of the base; the ratio is the geometric mean "
+	"over launches, with Student's 95% interval. The best comes first. Conditions are those of "
+	"query. `ran` counts rows whose path or channels differ from those of the base.\n\n"
+	"Exit code: 0 good; 3 the input cannot be used.";
+
+/* One row of one launch. */
+struct row {
+	const char *variant; /* "A=1;B=2", sorted */
+	const char *key;     /* all other keys */
+	uint64_t launch;
+	double value; /* NAN: not measured */
+	const char *path, *channels;
+};
+
+struct rows {
+	struct row *item; /* [count] */
+	size_t count;
+};
+
+/* The sum over the rows of one launch index. */
+struct launch {
+	uint64_t index;
+	double sum;
+	size_t rows;
+};
+
+/* A variant against the base. */
+struct effect {
+	const char *variant;
+	double ratio, low, high;
+	size_t launches, rows; /* in all launches */
+	size_t lacking;	       /* rows of the base that the variant has not measured */
+	size_t other_path, other_channels, untold;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Assignments in the order of their texts, whatever order they come in. */
+static char *sorted(const char *assignments)
+{
+	struct fb_span_text name, value;
+	char **word = NULL, *all = fb_new_copy("");
+	size_t count = 0;
+
+	while (fb_variant_next(&assignments, &name, &value))
+		*FB_ADD(word, count) = fb_new_text("%.*s=%.*s", (int)name.length, name.text,
+						   (int)value.length, value.text);
+	if (count)
+		qsort(word, count, sizeof(*word), by_text);
+	for (size_t i = 0; i < count; i++)
+		all = fb_new_text("%s%s%s", all, i ? ";" : "", word[i]);
+	return all;
+}
+
+/* Splits a row's variant into variables of the environment and the programs' own keys. */
+static void split_variant(const char *text, char **environment, char **own)
+{
+	struct fb_span_text name, value;
+
+	*environment = fb_new_copy("");
+	*own = fb_new_copy("");
+	while (fb_variant_next(&text, &name, &value)) {
+		bool variable = name.length > 4 && !strncmp(name.text, "env.", 4);
+		int length = (int)(name.length + 1 + value.length) - (variable ? 4 : 0);
+		char **to = variable ? environment : own;
+
+		*to = fb_new_text("%s%.*s;", *to, length, name.text + (variable ? 4 : 0));
+	}
+	*environment = sorted(*environment);
+}
+
+static const char *cell(const struct fb_query_table *table, size_t row, const char *name)
+{
+	for (size_t i = 0; i < table->ncolumns; i++)
+		if (!strcmp(table->column[i], name))
+			return table->row[row][i];
+	return "";
+}
+
+static void add_row(struct rows *rows, const struct fb_query_table *table, size_t at,
+		    const char *metric, const char *side)
+{
+	struct row *row = FB_ADD(rows->item, rows->count);
+	int status = fb_status_parse(cell(table, at, "status"));
+	char *environment, *own;
+
+	split_variant(cell(table, at, "variant"), &environment, &own);
+	row->variant = side ? side : environment;
+	row->key = side ? fb_new_text("%s%s", environment, own) : own;
+	for (size_t i = 0; i < fb_columns_count; i++)
+		if (fb_columns[i].kind == FB_COLUMN_KEY && strcmp(fb_columns[i].name, "variant"))
+			row->key = fb_new_text("%s\n%s", row->key,
+					       cell(table, at, fb_columns[i].name));
+	if (!fb_launch_index(cell(table, at, "launch_index"), &row->launch))
+		row->launch = 0;
+	if ((status != FB_STATUS_OK && status != FB_STATUS_FEW) ||
+	    !fb_query_number(cell(table, at, metric), &row->value) || !(row->value > 0))
+		row->value = (double)NAN;
+	row->path = cell(table, at, "path");
+	row->channels = cell(table, at, "channels");
+}
+
+/* Attempts that failed come behind the one that was measured. */
+static int by_place(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = strcmp(x->variant, y->variant);
+
+	if (!order)
+		order = strcmp(x->key, y->key);
+	if (!order)
+		order = (x->launch > y->launch) - (x->launch < y->launch);
+	return order ? order : isnan(x->value) - isnan(y->value);
+}
+
+/* The row of a variant that belongs to a row of the base; NULL: none, or not measured. */
+static const struct row *partner(const struct rows *rows, const char *variant,
+				 const struct row *base)
+{
+	size_t low = 0, high = rows->count;
+	struct row wanted = *base;
+
+	wanted.variant = variant;
+	wanted.value = 1; /* the first of equal place */
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (by_place(&rows->item[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == rows->count || by_place(&rows->item[low], &wanted))
+		return NULL;
+	return &rows->item[low];
+}
+
+static struct launch *launch_of(struct launch **launch, size_t *count, uint64_t index)
+{
+	for (size_t i = 0; i < *count; i++)
+		if ((*launch)[i].index == index)
+			return &(*launch)[i];
+	FB_ADD(*launch, *count)->index = index;
+	return &(*launch)[*count - 1];
+}
+
+static void note_ran(struct effect *effect, const struct row *base, const struct row *row)
+{
+	bool channels = strcmp(base->channels, row->channels) != 0;
+
+	effect->untold += !*base->path && !*row->path && !channels;
+	effect->other_path += strcmp(base->path, row->path) != 0;
+	effect->other_channels += channels;
+}
+
+/* The interval of the mean of one logarithm for each launch. */
+static void estimate(struct effect *effect, const struct launch *launch, size_t n)
+{
+	double mean = 0, squares = 0, half;
+
+	for (size_t i = 0; i < n; i++)
+		mean += launch[i].sum / (double)launch[i].rows / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		double off = launch[i].sum / (double)launch[i].rows - mean;
+
+		squares += off * off;
+	}
+	effect->launches = n;
+	effect->ratio = n ? exp(mean) : (double)NAN;
+	effect->low = effect->high = (double)NAN;
+	if (n < 2)
+		return;
+	half = sqrt(squares / (double)(n - 1) / (double)n);
+	half *= fb_student_upper(0.05, (double)(n - 1));
+	effect->low = exp(mean - half);
+	effect->high = exp(mean + half);
+}
+
+static struct effect compare(const struct rows *rows, const char *base, const char *variant)
+{
+	struct effect effect = {.variant = variant};
+	struct launch *launch = NULL;
+	size_t launches = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *from = &rows->item[i], *row;
+		struct launch *sum;
+
+		if (strcmp(from->variant, base) || isnan(from->value))
+			continue;
+		row = partner(rows, variant, from);
+		if (!row) {
+			effect.lacking++;
+			continue;
+		}
+		sum = launch_of(&launch, &launches, from->launch);
+		sum->sum += log(row->value / from->value);
+		sum->rows++;
+		effect.rows++;
+		note_ran(&effect, from, row);
+	}
+	estimate(&effect, launch, launches);
+	return effect;
+}
+
+static const char *verdict_of(const struct effect *effect, bool rate)
+{
+	bool less = effect->high < 1, more = effect->low > 1;
+
+	if (effect->lacking)
+		return "lacks rows";
+	return (rate ? more : less) ? "better" : (rate ? less : more) ? "worse" : "unsure";
+}
+
+static const char *ran_text(const struct effect *effect)
+{
+	if (!effect->rows || effect->untold == effect->rows)
+		return "untold";
+	if (!effect->other_path && !effect->other_channels)
+		return "same";
+	return fb_new_text("%s%s%s of %zu/%zu", effect->other_path ? "path" : "",
+			   effect->other_path && effect->other_channels ? ", " : "",
+			   effect->other_channels ? "channels" : "",
+			   effect->other_path > effect->other_channels ? effect->other_path
+								       : effect->other_channels,
+			   effect->rows);
+}
+
+static int by_ratio(const void *a, const void *b)
+{
+	const struct effect *x = a, *y = b;
+
+	if (isnan(x->ratio) || isnan(y->ratio))
+		return isnan(x->ratio) - isnan(y->ratio);
+	return (x->ratio > y->ratio) - (x->ratio < y->ratio);
+}
+
+static void print(const struct effect *effect, size_t count, const char *base,
+		  const struct fb_metric_name *metric, bool lines)
+{
+	if (!lines)
+		printf("%-44s %6s %15s %8s %6s %-10s %s\n", "variant", "ratio", "95% interval",
+		       "launches", "rows", "", "ran");
+	for (size_t i = 0; i < count; i++) {
+		const struct effect *e = &effect[metric->rate ? count - 1 - i : i];
+		const char *variant = *e->variant ? e->variant : "-";
+		const char *verdict = verdict_of(e, metric->rate), *ran = ran_text(e);
+
+		if (lines)
+			printf("%s\t%.4f\t%.4f\t%.4f\t%zu\t%zu\t%s\t%s\n", variant, e->ratio,
+			       e->low, e->high, e->launches, e->rows, verdict, ran);
+		else
+			printf("%-44s %6.3f %6.3f to %5.3f %8zu %6zu %-10s %s\n", variant, e->ratio,
+			       e->low, e->high, e->launches, e->rows, verdict, ran);
+	}
+	if (!lines)
+		printf("\nratio: %s by that of %s, geometric mean; each interval is for itself: of "
+		       "20 variants that change nothing one is outside of it by chance\n",
+		       metric->column, *base ? base : "the variant without variables");
+}
+
+static int report(struct rows *rows, const char *base, const struct fb_metric_name *metric,
+		  bool lines)
+{
+	struct effect *effect = NULL;
+	size_t count = 0, based = 0;
+
+	if (rows->count)
+		qsort(rows->item, rows->count, sizeof(*rows->item), by_place);
+	for (size_t i = 0; i < rows->count; i++)
+		based += !strcmp(rows->item[i].variant, base) && !isnan(rows->item[i].value);
+	if (!based)
+		return fb_error(FB_EINPUT, "no measured row of %s: expected rows of the base",
+				*base ? base : "the variant without variables");
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->item[i].variant, base) &&
+		    (i == 0 || strcmp(rows->item[i].variant, rows->item[i - 1].variant)))
+			*FB_ADD(effect, count) = compare(rows, base, rows->item[i].variant);
+	if (count)
+		qsort(effect, count, sizeof(*effect), by_ratio);
+	print(effect, count, base, metric, lines);
+	return FB_OK;
+}
+
+static int read_rows(struct rows *rows, char *path, char *const *condition, size_t conditions,
+		     const char *metric, const char *side)
+{
+	struct fb_sheets sheets = {.sheet = NULL};
+	struct fb_query_table table = {.nrows = 0};
+	size_t column;
+	int err = fb_sheets_read(&sheets, &path, 1);
+
+	if (err)
+		return err;
+	fb_query_load(&table, &sheets);
+	err = fb_query_find(&table, metric, &column);
+	for (size_t i = 0; i < conditions && !err; i++)
+		err = fb_query_filter(&table, condition[i]);
+	for (size_t i = 0; i < table.nrows && !err; i++)
+		add_row(rows, &table, i, metric, side);
+	return err;
+}
+
+static int run(void *values, char **words, size_t count)
+{
+	const struct settings *settings = values;
+	size_t paths = fb_query_split(words, count);
+	struct fb_metric_name metric;
+	struct rows rows = {.item = NULL};
+	const char *base = sorted(settings->base ? settings->base : "");
+	int err = fb_metric_parse(settings->metric, &metric);
+
+	if (!err && (paths < 1 || paths > 2))
+		err = fb_error(FB_EINPUT, "%zu folders: expected one, or two to compare", paths);
+	else if (!err && paths == 2 && *base)
+		err = fb_error(FB_EINPUT, "--base '%s': expected one folder, or no base", base);
+	if (!err && paths == 2)
+		base = words[0];
+	for (size_t i = 0; i < paths && !err; i++)
+		err = read_rows(&rows, words[i], words + paths, count - paths, settings->metric,
+				paths == 2 ? words[i] : NULL);
+	if (!err)
+		err = report(&rows, base, &metric, settings->lines);
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = fb_error(FB_EIO, "cannot write to standard output");
+	return fb_exit_code(err);
+}
+
+static const struct fb_tool tool = {
+	.name = "variants",
+	.summary = "how each variant of a sweep compares with one of them",
+	.description = description,
+	.table = table_of_options,
+	.input = FB_TOOL_RESULTS,
+	.libraries = FB_TOOL_CSV,
+	.run = run,
+};
+
+FB_TOOL_MAIN(struct settings)

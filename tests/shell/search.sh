@@ -102,9 +102,9 @@ exports() {
 	grep '^export' "$results/settings.sh" | cut -d' ' -f 2 | xargs
 }
 
-# Ratios of three launches, 0.8, 0.9 and 1, by hand: the mean of their logarithms, and Student's t of
-# two degrees of freedom, 4.3027, times its standard error. A rate that falls is worse, and a variant
-# without a row of the base is never better.
+# Ratios of three launches, 0.8, 0.9 and 1, by hand: the mean of their logarithms, and Student's t
+# of two degrees of freedom, 4.3027, times its standard error. A rate that falls is worse, and a
+# variant without a row of the base is never better.
 mkdir "$fake/three"
 rows_to "$fake/three/x.csv"
 for i in 0 1 2; do

@@ -129,7 +129,7 @@ search() {
 	ratio: $metric by that of the best combination so far, geometric mean over rows and
 	launches. These ratios are biased, because the best of $tried measured combinations was
 	taken, which is partly luck. Each interval is a 95% interval for itself: of $tried that
-	change nothing, about $(awk -v n="$tried" 'BEGIN { printf "%.1f", n / 40 }') would be
+	change nothing, about $(awk -v n="$tried" 'BEGIN { printf "%.1f", n / 40 }') would be kept.
 	Only the proof counts.
 	END
 }

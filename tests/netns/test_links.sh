@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 240
 #
-# links: rows carry what the link was, a limited rate is not exceeded, and two leaf switches with a
-# slow spine are slower than their hosts' own links allow. No limit is from below: a busy machine
-# may be as slow as it wants.
+# links: rows carry what the link was, a limited rate is not exceeded, two leaf switches with a slow
+# spine are slower than their hosts' own links allow, and large packets pass the spine. No limit is
+# from below: a busy machine may be as slow as it wants.
 
 set -u
 . scripts/lib.sh
@@ -41,9 +41,9 @@ measure() {
 	esac
 }
 
-# over LIMIT CONDITION: the rows of that variant whose rate in Gbit/s is above the limit.
+# over LIMIT CONDITION...: the rows of that variant whose rate in Gbit/s is above the limit.
 over() {
-	scripts/query "$rows" "status=ok,few" "$2" --columns busbw_GBps --csv |
+	scripts/query "$rows" "status=ok,few" "${@:2}" --columns busbw_GBps --csv |
 		awk -v limit="$1" 'NR > 1 { n++; if (8 * $1 > limit) print 8 * $1 " Gbit/s" }
 			END { if (!n) print "no row" }'
 }
@@ -61,6 +61,11 @@ check mtu "$(cat "$FB_TMP/wrong"; over 1e9 mtu=1500; over 1e9 mtu=9000)"
 check mtu-fact "$(grep -q '\.eth0\.mtu,9000$' "$rows/environment.csv" || echo "no MTU of 9000")"
 measure --spine 50mbit "$rows" -- bandwidth "${options[@]}" --pairs=0-3 >"$FB_TMP/wrong"
 check spine "$(cat "$FB_TMP/wrong"; over 0.055 "spine=50mbit")"
+# A spine whose links kept the MTU of 1500 would drop every packet of 9000.
+measure --spine 60mbit --mtu 9000,1500 "$rows" -- bandwidth "${options[@]}" --pairs=0-3 \
+	>"$FB_TMP/wrong"
+check spine-mtu "$(cat "$FB_TMP/wrong"
+	over 0.066 spine=60mbit mtu=9000; over 0.066 spine=60mbit mtu=1500)"
 if tests/netns/links --speed 1 "$rows" -- bandwidth >/dev/null 2>&1 ||
 	tests/netns/links --rate 1gbit "$rows" >/dev/null 2>&1; then
 	check refused "an unknown option, or no program, is not refused"

@@ -323,10 +323,11 @@ $(FAKES): $(B)/tests/%.so: tests/fake/%.c $(wildcard tests/fake/* common/mover/*
 	$(Q)$(MPICC) $(COMPILE_FLAGS) -fPIC -shared -o $@ $<
 
 # Files that are rewritten only when their text changes, so that what depends on them is rebuilt
-# exactly then. make expands a whole recipe before it runs any of it, hence the early mkdir.
+# exactly then. make expands a whole recipe first, hence the mkdir; another make has another NEW.
+NEW := new.$(shell echo $$PPID)
 define write_if_changed
-	$(shell mkdir -p $(@D))$(file >$@.new,$1)
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	$(shell mkdir -p $(@D))$(file >$@.$(NEW),$1)
+	@cmp -s $@.$(NEW) $@ && rm $@.$(NEW) || mv $@.$(NEW) $@
 endef
 
 NO_MPI = no MPI compiler found ($(or $(MPI),mpicc)): run `scripts/setup build`, or set MPICC=
@@ -345,15 +346,14 @@ build/cuda/flags: FORCE
 $(B)/build_info.h: FORCE
 	$(call write_if_changed,$(BUILD_INFO))
 
-# For editors and clang-tidy. The wrapper's include folders are written out: tools that read this
-# file do not ask the wrapper.
+# For editors and clang-tidy, which do not ask the wrapper: its include folders are written out.
 compile_commands.json: $(B)/flags $(B)/sources
 	$(call say,GEN,$@)
 	@flags='$(filter -I%,$(shell $(MPICC) -show)) $(COMPILE_FLAGS)'; sep='['; \
 	for f in $(EVERY_SRC); do \
 		printf '%s\n{"directory": "%s", "file": "%s", "command": "%s -c %s"}' "$$sep" \
 			'$(CURDIR)' "$$f" "$(CC) $$flags" "$$f"; sep=','; \
-	done >$@.new; printf '\n]\n' >>$@.new; mv $@.new $@
+	done >$@.$(NEW); printf '\n]\n' >>$@.$(NEW); mv $@.$(NEW) $@
 
 run: ## set up, build and run the quick study (NP=4 ranks)
 	@scripts/run

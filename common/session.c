@@ -119,7 +119,7 @@ void fb_folder_facts(const struct fb_session *session, const char *key, const ch
 	struct fb_mount mount;
 	char name[64], disk[512];
 
-	if (!fb_mount_of(folder, &mount))
+	if (!fb_mount_of("/proc/self/mountinfo", folder, &mount))
 		return;
 	snprintf(name, sizeof(name), "%s.file_system", key);
 	fb_launch_fact(session, name, "%s", mount.file_system);

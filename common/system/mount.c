@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-bool fb_mount_of(const char *folder, struct fb_mount *mount)
+bool fb_mount_of(const char *table, const char *folder, struct fb_mount *mount)
 {
 	const char *temporary = getenv("TMPDIR");
-	FILE *mounts = fopen("/proc/self/mountinfo", "r");
+	FILE *mounts = fopen(table, "re");
 	char line[4096], options[256], kind[64], source[1024], own[400];
 	unsigned high, low;
 	bool found = false;

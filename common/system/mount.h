@@ -15,9 +15,9 @@ struct fb_mount {
 
 /*
  * Fills in the file system that the folder (NULL: $TMPDIR, or /tmp) is on. False: the table of
- * mounts does not say. Some file systems have other device numbers in their files than in that
- * table.
+ * mounts (/proc/self/mountinfo) does not say. Some file systems have other device numbers in their
+ * files than in that table.
  */
-bool fb_mount_of(const char *folder, struct fb_mount *mount);
+bool fb_mount_of(const char *table, const char *folder, struct fb_mount *mount);
 
 #endif

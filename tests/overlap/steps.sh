@@ -205,12 +205,15 @@ expect "the first row's lanes" "$(values variant | head -n 1 | grep -o 'streams=
 expect "rows of a time that nothing takes" "$(values tokens | grep -cx 1048576)" 0
 verdict steps_tokens
 
-# A checkpoint is written where the user says; nothing is left there.
+# A checkpoint is written where the user says; nothing is left there. Facts say what that lies on.
 mkdir "$FB_TMP/storage"
 scripts/launch 1 "$FB_BUILD/bin/hazards" "${small[@]}" --engine host --schedule checkpoint \
 	--bytes 6000 --tokens 4 --storage-bytes 3M --storage-folder "$FB_TMP/storage" \
-	>"$FB_TMP/out" 2>"$FB_TMP/err" || fail "checkpoint: $(tail -n 3 "$FB_TMP/err")"
-expect "rows of checkpoint" "$(grep -cE ',checkpoint,.*,(ok|few),' "$FB_TMP/out")" 1
+	--csv "$FB_TMP/saved" >"$FB_TMP/out" 2>"$FB_TMP/err" ||
+	fail "checkpoint: $(tail -n 3 "$FB_TMP/err")"
+expect "rows of checkpoint" "$(grep -cE ',checkpoint,.*,(ok|few),' "$FB_TMP/saved/hazards.csv")" 1
+holds "$FB_TMP/saved/environment.csv" "^run,,,program\\.hazards\\.0\\.storage\\.file_system,\"?$(
+	df --output=fstype "$FB_TMP/storage" | tail -n 1) "
 expect "files left" "$(find "$FB_TMP/storage" -type f | wc -l)" 0
 scripts/launch 1 "$FB_BUILD/bin/hazards" "${small[@]}" --engine host --schedule checkpoint \
 	--bytes 6000 --tokens 4 --storage-folder "$FB_TMP/none" >"$FB_TMP/out" 2>"$FB_TMP/err"

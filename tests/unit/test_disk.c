@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a folder lies on, from a made-up /sys with the kernel's links: NVMe on PCIe, behind a DPU
- * and on a network, parts of disks, devices made of others, and disks of virtual machines.
+ * and on a network, parts of disks, devices made of others, and disks of virtual machines. And its
+ * file system, from made-up tables of mounts: NFS, which has no disk, and one that names its disk.
  */
+#include <sys/sysmacros.h>
+
 #include "common/base/error.h"
 #include "common/system/environment.h"
+#include "common/system/mount.h"
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 
@@ -28,6 +32,9 @@ static const struct {
 	{VIRTUAL "nvme-fabrics/ctl/nvme2/transport", "rdma\n"},
 	{VIRTUAL "nvme-fabrics/ctl/nvme2/address", "traddr=10.0.0.1\n"},
 	{VIRTUAL "nvme-fabrics/ctl/nvme2/model", "Linux\n"},
+	{VIRTUAL "nvme-fabrics/ctl/nvme3/transport", "tcp\n"},
+	{VIRTUAL "nvme-fabrics/ctl/nvme3/address", "traddr=10.0.0.2,trsvcid=4420\n"},
+	{VIRTUAL "nvme-fabrics/ctl/nvme3/nvme3n1/size", "8\n"},
 	{PCI "0000:00:02.0/virtio1/block/vda/queue/rotational", "1\n"},
 	{PCI "0000:00:03.0/block/sda/queue/rotational", "1\n"},
 	{PCI "0000:00:03.0/block/sda/device/model", "Big Disk\n"},
@@ -51,7 +58,9 @@ static const struct {
 	{5, PCI "0000:00:03.0/block/sda", "sda: Big Disk, rotates"},
 	{6, VIRTUAL "block/dm-0",
 	 "dm-0 on nvme0n1: NVMe by PCIe at 0000:41:00.0, Fast SSD; sda: Big Disk, rotates"},
-	{7, NULL, ""},
+	{7, VIRTUAL "nvme-fabrics/ctl/nvme3/nvme3n1",
+	 "nvme3n1: NVMe by tcp at traddr=10.0.0.2,trsvcid=4420"},
+	{8, NULL, ""},
 };
 
 /* A link of the machine to a folder of it. */
@@ -85,6 +94,8 @@ static void test_disks(const char *root)
 	}
 	link_to(root, PCI "0000:41:00.0/nvme/nvme0/nvme0n1/device", PCI "0000:41:00.0/nvme/nvme0");
 	link_to(root, PCI "0000:42:00.0/nvme/nvme1/nvme1n1/device", PCI "0000:42:00.0/nvme/nvme1");
+	link_to(root, VIRTUAL "nvme-fabrics/ctl/nvme3/nvme3n1/device",
+		VIRTUAL "nvme-fabrics/ctl/nvme3");
 	link_to(root, VIRTUAL "nvme-subsystem/nvme-subsys2/nvme2n1/device",
 		VIRTUAL "nvme-subsystem/nvme-subsys2");
 	link_to(root, VIRTUAL "nvme-subsystem/nvme-subsys2/nvme2",
@@ -101,6 +112,48 @@ static void test_disks(const char *root)
 	CHECK_STR(text, "nvme0n1: NV");
 }
 
+/* Whether a table in which `line` is the folder's mount, behind one of another device, says it. */
+static bool mounted(const char *root, const char *line, struct fb_mount *mount)
+{
+	char table[256], text[1024];
+	struct stat at;
+
+	CHECK_INT(stat(root, &at), 0);
+	snprintf(table, sizeof(table), "%s/mountinfo", root);
+	snprintf(text, sizeof(text),
+		 "22 1 %u:%u / / rw - ext4 /dev/other rw\nnot such a line\n25 22 %u:%u %s\n",
+		 major(at.st_dev), minor(at.st_dev) + 1, major(at.st_dev), minor(at.st_dev), line);
+	example_write(table, text);
+	*mount = (struct fb_mount){.major = 0};
+	return fb_mount_of(table, root, mount);
+}
+
+static void test_mounts(const char *root)
+{
+	char line[512], disk[256];
+	struct fb_mount mount;
+	struct stat at;
+
+	CHECK_INT(stat(root, &at), 0);
+	CHECK(mounted(root, "/a /mnt/a rw,relatime shared:7 master:1 - nfs4 host:/export "
+		      "rw,vers=4.2,proto=rdma,port=20049,addr=10.0.0.1", &mount));
+	CHECK_STR(mount.file_system,
+		  "nfs4 rw,relatime;rw,vers=4.2,proto=rdma,port=20049,addr=10.0.0.1");
+	CHECK_INT(mount.major, major(at.st_dev));
+	CHECK_INT(mount.minor, minor(at.st_dev));
+	CHECK(!mounted(root, "/a /mnt/a rw,relatime - nfs4", &mount));
+	CHECK(!fb_mount_of("/nonexistent", root, &mount));
+	/* Btrfs has a number that is no disk's, and names the disk. */
+	snprintf(disk, sizeof(disk), "%s/disk", root);
+	if (mknod(disk, S_IFBLK | 0600, makedev(259, 6)))
+		return; /* only root may make one */
+	snprintf(line, sizeof(line), "/home /home rw - btrfs %s rw,space_cache", disk);
+	CHECK(mounted(root, line, &mount));
+	CHECK_STR(mount.file_system, "btrfs rw;rw,space_cache");
+	CHECK_INT(mount.major, 259);
+	CHECK_INT(mount.minor, 6);
+}
+
 int main(void)
 {
 	char *root = example_folder();
@@ -110,6 +163,7 @@ int main(void)
 		return CHECK_SKIP;
 	}
 	test_disks(root);
+	test_mounts(root);
 	example_remove(root);
 	return check_done("disk");
 }

@@ -70,11 +70,8 @@ struct fb_gpu_busy *fb_gpu_busy_begin(const struct fb_gpu *gpu)
 	busy->device = n->device;
 	if (fb_library_functions(n->library, symbols, sizeof(symbols) / sizeof(symbols[0]),
 				 &busy->calls) ||
-	    busy->calls.support(n->device, &support) || !support.supported) {
-		free(busy);
-		return NULL;
-	}
-	if (busy->calls.alloc(&busy->metrics.sample[0]) ||
+	    busy->calls.support(n->device, &support) || !support.supported ||
+	    busy->calls.alloc(&busy->metrics.sample[0]) ||
 	    busy->calls.alloc(&busy->metrics.sample[1]) ||
 	    busy->calls.get(busy->device, busy->metrics.sample[0])) {
 		close_busy(busy);
@@ -85,11 +82,10 @@ struct fb_gpu_busy *fb_gpu_busy_begin(const struct fb_gpu *gpu)
 
 void fb_gpu_busy_end(struct fb_gpu_busy *busy, struct fb_gpu_busy_shares *shares)
 {
-	struct metric *metric;
+	struct metric *metric = busy ? busy->metrics.metric : NULL;
 
-	if (!busy)
+	if (!metric)
 		return;
-	metric = busy->metrics.metric;
 	busy->metrics.version = VERSION;
 	busy->metrics.count = ASKED;
 	metric[0].id = SM_UTIL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Versions of CUDA; NVLinks, memory errors and the fabric's state, by NVML; see gpu_facts.h. */
+/* Versions of CUDA; links, memory errors and the fabric's state, by NVML; see gpu_facts.h. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,9 @@
 
 /* NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON; nvmlIntNvLinkDeviceType_t; P2P as in cuda_nvml.c. */
 enum { SPEED_MBPS = 90, DEVICE_SWITCH = 2, P2P_NVLINK = 2 };
+
+/* NVML_FI_DEV_C2C_LINK_COUNT; of a link, _GET_STATUS (1: active) and _GET_MAX_BW in MB/s. */
+enum { C2C_COUNT = 170, C2C_STATUS, C2C_MBPS };
 
 /* More links than any GPU has: NVML_NVLINK_MAX_LINKS is 18, and 36 of later ones. */
 enum { LINKS = 40, GPUS = 64, ID_CHARS = 16, TEXT_CHARS = 1024, KEY_CHARS = 64, ROOM_BYTES = 256 };
@@ -33,8 +36,7 @@ struct fabric {
 };
 
 /* nvmlGpuFabricState_t, and the health mask's field about bandwidth. */
-enum { NOT_SUPPORTED, NOT_STARTED, IN_PROGRESS, COMPLETED };
-enum { BANDWIDTH_MASK = 3, BANDWIDTH_DEGRADED = 1 };
+enum { NOT_SUPPORTED, COMPLETED = 3, BANDWIDTH_MASK = 3, BANDWIDTH_DEGRADED = 1 };
 
 /* nvmlMemoryErrorType_t, and nvmlEccCounterType_t: since ever. */
 enum { CORRECTED, UNCORRECTED, AGGREGATE = 1 };
@@ -113,11 +115,9 @@ static void find_devices(struct host *h)
 	for (unsigned i = 0; i < count && h->count < GPUS; i++) {
 		struct device *d = &h->device[h->count];
 
-		if (h->calls.by_index(i, &d->handle) ||
-		    h->calls.pci(d->handle, &h->answer->pci))
-			continue;
-		name(&h->answer->pci, d->id);
-		h->count++;
+		if (!h->calls.by_index(i, &d->handle) &&
+		    !h->calls.pci(d->handle, &h->answer->pci))
+			name(&h->answer->pci, h->device[h->count++].id);
 	}
 }
 
@@ -137,11 +137,36 @@ static void follow(struct host *h, struct device *d, unsigned link)
 		name(&h->answer->pci, d->peer[d->up - d->to_switches - 1]);
 }
 
-static void add_links(struct host *h, struct device *d)
+/* A field of the device or of one of its links; 0 where NVML does not say. */
+static unsigned field_of(struct host *h, const struct device *d, unsigned id, unsigned link)
 {
 	struct fb_nvml_field *field = h->nvml->answer;
+
+	memset(field, 0, FB_NVML_ROOM * sizeof(*field));
+	field->id = id;
+	field->scope = link;
+	return h->nvml->fields && !h->nvml->fields(d->handle, 1, field) && !field->result
+		       ? field->value.u32 : 0;
+}
+
+static void add_kind(const struct host *h, const struct device *d, const char *const key[2],
+		     unsigned up, unsigned links, unsigned MBps)
+{
 	char text[KEY_CHARS];
-	unsigned up;
+
+	snprintf(text, sizeof(text), "%u of %u", up, links);
+	if (links)
+		add(h, d, key[0], text);
+	snprintf(text, sizeof(text), "%u", MBps);
+	if (up && MBps)
+		add(h, d, key[1], text);
+}
+
+static void add_links(struct host *h, struct device *d)
+{
+	static const char *const nvlink[] = {"nvlinks", "nvlink_MBps"};
+	static const char *const c2c[] = {"c2c_links", "c2c_link_MBps"};
+	unsigned up, links = field_of(h, d, C2C_COUNT, 0), active = 0, MBps = 0;
 
 	for (unsigned l = 0; h->calls.link_state && l < LINKS; l++) {
 		if (h->calls.link_state(d->handle, l, &up))
@@ -150,17 +175,11 @@ static void add_links(struct host *h, struct device *d)
 		if (up)
 			follow(h, d, l);
 	}
-	if (!d->links)
-		return;
-	snprintf(text, sizeof(text), "%u of %u", d->up, d->links);
-	add(h, d, "nvlinks", text);
-	memset(field, 0, FB_NVML_ROOM * sizeof(*field));
-	field->id = SPEED_MBPS;
-	if (!d->up || !h->nvml->fields || h->nvml->fields(d->handle, 1, field) || field->result ||
-	    !field->value.u32)
-		return;
-	snprintf(text, sizeof(text), "%u", field->value.u32);
-	add(h, d, "nvlink_MBps", text);
+	add_kind(h, d, nvlink, d->up, d->links, field_of(h, d, SPEED_MBPS, 0));
+	for (unsigned l = 0; l < links && l < LINKS; l++)
+		if (field_of(h, d, C2C_STATUS, l) == 1 && ++active)
+			MBps = field_of(h, d, C2C_MBPS, l);
+	add_kind(h, d, c2c, active, links, MBps);
 }
 
 /* Links up from one GPU to another one. */
@@ -195,9 +214,7 @@ static void add_peers(const struct host *h, const struct device *d)
 
 static void add_fabric(struct host *h, const struct device *d)
 {
-	static const char *const states[] = {[NOT_STARTED] = "not started",
-					     [IN_PROGRESS] = "in progress",
-					     [COMPLETED] = "completed"};
+	static const char *const states[] = {"", "not started", "in progress", "completed"};
 	struct fabric *f = &h->answer->fabric;
 	char text[KEY_CHARS];
 	bool somewhere = false;
@@ -245,31 +262,24 @@ static void add_ecc(struct host *h, const struct device *d)
 				      : corrected || uncorrected ? "some" : "none");
 }
 
-static void add_version(const struct fb_session *session, const char *key, int version)
-{
-	fb_fact(session, key, "%d.%d", version / 1000, version % 1000 / 10);
-}
-
-static void add_versions(const struct fb_session *session)
+static void add_version(const struct fb_session *session, const char *key,
+			cudaError_t (*ask)(int *version))
 {
 	int version;
 
-	if (cudaDriverGetVersion(&version) == cudaSuccess)
-		add_version(session, "cuda.driver_version", version);
-	if (cudaRuntimeGetVersion(&version) == cudaSuccess)
-		add_version(session, "cuda.runtime_version", version);
+	if (ask(&version) == cudaSuccess)
+		fb_fact(session, key, "%d.%d", version / 1000, version % 1000 / 10);
 }
 
 void fb_gpu_facts(const struct fb_gpu *gpu, const struct fb_session *session)
 {
 	struct host *h = gpu->nvml ? calloc(1, sizeof(*h)) : NULL;
 
-	add_versions(session);
+	add_version(session, "cuda.driver_version", cudaDriverGetVersion);
+	add_version(session, "cuda.runtime_version", cudaRuntimeGetVersion);
 	if (!h)
 		return;
-	h->nvml = gpu->nvml;
-	h->session = session;
-	h->answer = calloc(1, sizeof(*h->answer));
+	*h = (struct host){gpu->nvml, session, .answer = calloc(1, sizeof(*h->answer))};
 	if (h->answer) {
 		(void)fb_library_functions(h->nvml->library, symbols,
 					   sizeof(symbols) / sizeof(symbols[0]), &h->calls);

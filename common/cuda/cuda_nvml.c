@@ -50,26 +50,19 @@ void *fb_nvml_open(const char *bus_id)
 	struct fb_nvml *n = calloc(1, sizeof(*n));
 	char ignored[256];
 
-	if (n)
-		n->answer = calloc(FB_NVML_ROOM, sizeof(*n->answer));
-	if (!n || !n->answer) {
-		free(n);
+	if (!n)
 		return NULL;
-	}
+	n->answer = calloc(FB_NVML_ROOM, sizeof(*n->answer));
 	n->library = fb_library_open("libnvidia-ml.so.1", NULL, 0, ignored, sizeof(ignored));
-	if (!n->library ||
-	    fb_library_functions(n->library, symbols, sizeof(symbols) / sizeof(symbols[0]), n) ||
-	    n->init())
-		goto close_library;
-	if (n->by_bus_id(bus_id, &n->device))
-		goto shut_down;
-	return n;
-shut_down:
-	n->shutdown();
-close_library:
-	fb_library_close(n->library);
-	free(n->answer);
-	free(n);
+	if (n->answer && n->library &&
+	    !fb_library_functions(n->library, symbols, sizeof(symbols) / sizeof(symbols[0]), n) &&
+	    !n->init()) {
+		if (!n->by_bus_id(bus_id, &n->device))
+			return n;
+		n->shutdown();
+	}
+	n->shutdown = NULL;
+	fb_nvml_close(n);
 	return NULL;
 }
 
@@ -79,7 +72,8 @@ void fb_nvml_close(void *nvml)
 
 	if (!n)
 		return;
-	n->shutdown();
+	if (n->shutdown)
+		n->shutdown();
 	fb_library_close(n->library);
 	free(n->answer);
 	free(n);

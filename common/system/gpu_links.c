@@ -16,10 +16,9 @@ double fb_gpu_links_share(const struct fb_gpu_links *before, const struct fb_gpu
 {
 	const struct fb_link_counter *x = &before->of[kind], *y = &after->of[kind];
 
-	if (!x->known || !y->known || bytes <= 0)
-		return NAN;
-	/* Other traffic passes too. */
-	if (y->wraps_at && bytes > (double)y->wraps_at / 2)
+	/* Other traffic passes too, by which a counter could wrap more than once. */
+	if (!x->known || !y->known || bytes <= 0 ||
+	    (y->wraps_at && bytes > (double)y->wraps_at / 2))
 		return NAN;
 	return (grown(x->sent_bytes, y->sent_bytes, y->wraps_at) +
 		grown(x->received_bytes, y->received_bytes, y->wraps_at)) /

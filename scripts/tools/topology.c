@@ -120,7 +120,7 @@ static void cell_of(const struct node *node, size_t from, size_t to, char cell[C
 static double rate_of(const struct node *node, size_t from, size_t to)
 {
 	const char *gpu = node->device[from].id;
-	double slot = fb_link_pcie(node->facts, node->host, gpu), rate;
+	double slot = fb_link_host(node->facts, node->host, gpu), rate;
 	char links[CELL];
 
 	if (from == to)
@@ -132,7 +132,7 @@ static double rate_of(const struct node *node, size_t from, size_t to)
 		return strtod(links, NULL) *
 		       strtod(fact(node, "gpu.", gpu, ".nvlink_MBps"), NULL) / 1000;
 	else
-		rate = fb_link_pcie(node->facts, node->host, node->device[to].id);
+		rate = fb_link_host(node->facts, node->host, node->device[to].id);
 	return slot < rate || !(rate > 0) ? slot : rate;
 }
 
@@ -155,6 +155,9 @@ static void print_legend(const struct node *node)
 		more = gpu ? fact(node, "gpu.", id, ".pci_lanes") : NULL;
 		if (more)
 			printf(", PCIe lanes: %s", more);
+		more = gpu ? fact(node, "gpu.", id, ".c2c_links") : NULL;
+		if (more)
+			printf(", C2C links up: %s", more);
 		if (rate > 0)
 			printf(", %s%.4g GB/s", gpu ? "NVLink " : "", rate);
 		printf("\n");

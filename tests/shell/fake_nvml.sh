@@ -73,6 +73,12 @@ fact nvlink_MBps 26562
 fact nvlinks_to '0000:01:00.0 17' FAKE_NVML_UP=17
 fact nvlinks_to '' FAKE_NVML_P2P=3
 fact nvlinks_to '0000:01:00.0 4' FAKE_NVML_DIRECT=4
+fact c2c_links ''
+fact c2c_links '10 of 10' FAKE_NVML_C2C=10
+fact c2c_link_MBps 44712 FAKE_NVML_C2C=10
+fact c2c_links '9 of 10' FAKE_NVML_C2C=9
+fact c2c_links '0 of 10' FAKE_NVML_C2C=0
+fact c2c_link_MBps '' FAKE_NVML_C2C=0
 fact fabric ''
 fact fabric 'in progress' FAKE_NVML_FABRIC='2 7'
 fact fabric completed FAKE_NVML_FABRIC='3 7'

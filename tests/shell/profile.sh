@@ -39,6 +39,24 @@ holds "$FB_TMP/out" '^mpi  +- +- +7\.0 +- +-  -, mpi +-$'
 expect "kinds" "$(wc -l <"$FB_TMP/out")" 3
 "$profile" --large 64K "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
 holds "$FB_TMP/out" '^rdma mlx5_0:1  +nodes +1\.75 +99\.0 '
+# NVLink-C2C to the processor in place of PCIe: of ten links, one of which is down.
+gpu=gpu.0000:01:00.0
+printf '%s\n' scope,host,rank,key,value "run,,,$gpu.pci_lanes,16 of 16" \
+	"run,,,$gpu.pci_speed,32.0 GT/s PCIe" >"$folder/environment.csv"
+usual+=(program=host_device operation=h2d bytes=268435456 engine=copy transport=p2p nodes=1
+	"path=copy engine, host to GPU link")
+rows_to "$folder/host_device.csv"
+row busbw_GBps=50
+"$profile" "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
+holds "$FB_TMP/out" '^host to GPU link +- +- +50\.0 +63\.0 +79%'
+printf '%s\n' "run,,,$gpu.c2c_links,9 of 10" "run,,,$gpu.c2c_link_MBps,44712" \
+	>>"$folder/environment.csv"
+"$profile" "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
+holds "$FB_TMP/out" '^host to GPU link, C2C +- +- +50\.0 +447\.1 +11%'
+# Links of which none is active leave PCIe.
+sed -i 's/9 of 10/0 of 10/; /c2c_link_MBps/d' "$folder/environment.csv"
+"$profile" "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
+holds "$FB_TMP/out" '^host to GPU link +- +- +50\.0 +63\.0 +79%'
 verdict profile_rows
 
 "$profile" results/reference/h200x4 >"$FB_TMP/out" 2>"$FB_TMP/err"

@@ -63,6 +63,13 @@ if command -v gnuplot >/dev/null; then
 	[ -s "$folder/topology.svg" ] && [ -s "$folder/topology-2.svg" ] ||
 		fail "a figure is missing: $(cat "$FB_TMP/out")"
 fi
+# A GPU and a NIC exchange what both of their links to the processor carry: of a superchip C2C.
+printf '%s\n' "node,n2,,$a.c2c_links,1 of 1" "node,n2,,$a.c2c_link_MBps,40000" \
+	>>"$folder/environment.csv"
+"$topology" --matrix "$folder" >"$FB_TMP/matrix.txt" 2>"$FB_TMP/err"
+holds "$FB_TMP/matrix.txt" '^ 0       N/A     40.00     40.00$'
+"$topology" "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
+holds "$FB_TMP/out" 'PCIe lanes: 16 of 16, C2C links up: 1 of 1'
 verdict topology_matrix
 
 cat >"$FB_TMP/topology.xml" <<'END'

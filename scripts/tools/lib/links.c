@@ -30,6 +30,9 @@ static const struct {
 static const char nvlink_advice[] =
 	"links that are down (nvidia-smi nvlink --status), clocks held down (column throttle), "
 	"another job on the GPU, or too few channels or bytes in flight for the whole rate";
+static const char c2c_advice[] =
+	"links that are not active (gpu.*.c2c_links), memory of another processor than the GPU's "
+	"own (--bind), or memory that is not pinned";
 static const char pcie_advice[] =
 	"fewer lanes or a lower generation than the card's (gpu.*.pci_lanes, pci_speed), a "
 	"process on a far NUMA node (--bind), memory that is not pinned, or ACS and IOMMU in the "
@@ -82,14 +85,23 @@ static double known(double rate)
 	return rate > 0 ? rate : (double)NAN;
 }
 
+/* By facts "9 of 10", which are up, and what one carries; those that are down count, too. */
+static double of_links(const char *links, const char *speed)
+{
+	unsigned up, all;
+
+	if (!links || !speed || sscanf(links, "%u of %u", &up, &all) != 2)
+		return (double)NAN;
+	return known(all * strtod(speed, NULL) / 1000);
+}
+
 double fb_link_nvlink(const struct fb_node_facts *facts, const char *host, const char *gpu)
 {
 	const char *links = gpu_fact(facts, host, gpu, "nvlinks");
-	const char *speed = gpu_fact(facts, host, gpu, "nvlink_MBps");
-	unsigned up, all;
+	double rate = of_links(links, gpu_fact(facts, host, gpu, "nvlink_MBps"));
 
-	if (links && speed && sscanf(links, "%u of %u", &up, &all) == 2)
-		return known(all * strtod(speed, NULL) / 1000);
+	if (rate > 0)
+		return rate;
 	if (links && !strtod(links, NULL))
 		return (double)NAN;
 	return known(of_model(facts, host, gpu, true));
@@ -133,11 +145,15 @@ static double slot_rate(const char *lanes, const char *speed)
 	return known(now * lane_rate(strtod(speed, NULL)));
 }
 
-double fb_link_pcie(const struct fb_node_facts *facts, const char *host, const char *gpu)
+double fb_link_host(const struct fb_node_facts *facts, const char *host, const char *gpu)
 {
 	double slot = slot_rate(gpu_fact(facts, host, gpu, "pci_lanes"),
 				gpu_fact(facts, host, gpu, "pci_speed"));
+	double c2c = of_links(gpu_fact(facts, host, gpu, "c2c_links"),
+			      gpu_fact(facts, host, gpu, "c2c_link_MBps"));
 
+	if (c2c > 0)
+		return c2c;
 	return slot > 0 ? slot : known(of_model(facts, host, gpu, false));
 }
 
@@ -215,14 +231,13 @@ void fb_link_of(const struct fb_node_facts *facts, const char *path, const char 
 		snprintf(link->kind, sizeof(link->kind), "NVLink");
 		link->GBps = least_of_gpus(facts, nvlink_to_peer);
 		link->advice = nvlink_advice;
-	} else if (strstr(path, "host to GPU link")) {
-		snprintf(link->kind, sizeof(link->kind), "host to GPU link");
-		link->GBps = least_of_gpus(facts, fb_link_pcie);
-		link->advice = pcie_advice;
-	} else if (strstr(path, ", PCIe")) {
-		snprintf(link->kind, sizeof(link->kind), "PCIe");
-		link->GBps = least_of_gpus(facts, fb_link_pcie);
-		link->advice = pcie_advice;
+	} else if (strstr(path, "host to GPU link") || strstr(path, ", PCIe")) {
+		bool c2c = find(facts, NULL, "gpu.*.c2c_link_MBps");
+
+		snprintf(link->kind, sizeof(link->kind), "%s%s",
+			 strstr(path, ", PCIe") ? "PCIe" : "host to GPU link", c2c ? ", C2C" : "");
+		link->GBps = least_of_gpus(facts, fb_link_host);
+		link->advice = c2c ? c2c_advice : pcie_advice;
 	} else if (fb_carrier_devices(path, names) && *names && strcmp(names, "lo")) {
 		snprintf(link->kind, sizeof(link->kind), "%s %.80s", rdma ? "rdma" : "tcp", names);
 		link->GBps = of_names(facts, names, rdma);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The most that single links carry, by the facts of nodes: NVLink by the number and speed of a
- * GPU's links or by its model, PCIe by lanes and generation, RDMA ports and interfaces by their
- * rate. These are rates of wires. Protocols need a part of them, so good results are 75% to 95%.
+ * GPU's links or by its model, NVLink-C2C likewise, PCIe by lanes and generation, RDMA ports and
+ * interfaces by their rate. Protocols need a part of these rates of wires: 75% to 95% are good.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_LINKS_H
 #define FB_SCRIPTS_TOOLS_LIB_LINKS_H
@@ -27,8 +27,8 @@ void fb_link_of(const struct fb_node_facts *facts, const char *path, const char 
 /* GB/s in each direction of all NVLinks of a GPU ("0000:1b:00.0"); NAN: not known or none. */
 double fb_link_nvlink(const struct fb_node_facts *facts, const char *host, const char *gpu);
 
-/* The same of its PCIe slot. */
-double fb_link_pcie(const struct fb_node_facts *facts, const char *host, const char *gpu);
+/* The same of what joins it to its processor: all NVLink-C2C, or else its PCIe slot. */
+double fb_link_host(const struct fb_node_facts *facts, const char *host, const char *gpu);
 
 /* The same of an RDMA port "mlx5_0:1", no more than its PCIe slot; port 1 where none is named. */
 double fb_link_port(const struct fb_node_facts *facts, const char *host, const char *port);

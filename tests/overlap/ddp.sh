@@ -47,6 +47,9 @@ for family in $FB_MPIS; do
 			' 8 6 1 6 3 6 4 '
 		expect "rows of backward alone" "$(rows ',compute,.*compute=0.2ms;hidden=128')" 2
 	done
+	go "$family" 2 --bucket 140000 --first-bucket 0,1000 --schedule communicate
+	expect "collectives without and with a small first bucket" \
+		"$(column collectives | sort -n | xargs)" '2 2 3 3'
 	go "$family" 2 --bucket 100000 --tokens 3
 	paste -d, <(column exposed_us) <(column exposed_low_us) <(column exposed_high_us) \
 		<(column tokens) <(column launches) | awk -F, '$4 != 3 || $5 < 1 ||

@@ -36,6 +36,16 @@ expect "keys" "$(column variant | sort -u)" \
 go ddp --model llama3-8b --shrink 64 --model-layers 2 --batch 2 --sequence 6 --cp 3 --bucket 0 \
 	--schedule overlap
 expect "tokens of two sequences on three ranks" "$(column tokens)" 4
+# Of 774272 elements each of two ranks keeps: half of 740608 in matrices that tp cuts (projections,
+# experts, one table); half of the experts, 2 x 8 x 3 x 224 x 64; a layer less, 355072.
+go ddp --model mixtral-8x7b --shrink 64 --model-layers 2 --tokens 4 --bucket 0
+expect "bytes of all experts" "$(column bytes | sort -u)" 3097088
+for cut in "tp 370304" "ep 344064" "pp 355072"; do
+	go ddp --model mixtral-8x7b --shrink 64 --model-layers 2 --tokens 4 --bucket 0 \
+		"--${cut% *}" 2
+	expect "bytes with --${cut% *} 2" "$(column bytes | sort -u)" $((3097088 - 4 * ${cut#* }))
+	expect "rows with the key" "$(column variant | grep -cv "${cut% *}=2")" 0
+done
 cat >"$FB_TMP/mine.model" <<-'END'
 	# two layers, not alike
 	model mine

@@ -39,6 +39,8 @@ holds "$FB_TMP/out" '^mpi  +- +- +7\.0 +- +-  -, mpi +-$'
 expect "kinds" "$(wc -l <"$FB_TMP/out")" 3
 "$profile" --large 64K "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
 holds "$FB_TMP/out" '^rdma mlx5_0:1  +nodes +1\.75 +99\.0 '
+"$profile" --small 64K "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
+holds "$FB_TMP/out" '^rdma mlx5_0:1  +nodes +1\.00 +24\.0 '
 # NVLink-C2C to the processor in place of PCIe: of ten links, one of which is down.
 gpu=gpu.0000:01:00.0
 printf '%s\n' scope,host,rank,key,value "run,,,$gpu.pci_lanes,16 of 16" \

@@ -72,6 +72,26 @@ int fb_alive(const struct fb_session *session, const char *doing)
 	return session->watchdog ? fb_watchdog_alive(session->watchdog, doing) : FB_OK;
 }
 
+void fb_reason(const struct fb_group *world, const char *what, int err,
+	       char reason[FB_REASON_CHARS])
+{
+	snprintf(reason, FB_REASON_CHARS, "rank %d on %s: %s failed: %s", world->rank, world->host,
+		 what, fb_error_cause(err));
+}
+
+_Noreturn void fb_fail(const struct fb_session *session, const char *what, int err)
+{
+	char reason[FB_REASON_CHARS];
+
+	fb_reason(session->world, what, err, reason);
+	/* Where the job ends already, it is no cause. */
+	if (err != FB_ETIMEOUT)
+		fb_error_print("%s", reason);
+	if (!session->watchdog)
+		fb_group_abort(session->world, FB_EXIT_FAULT);
+	fb_watchdog_fail(session->watchdog, reason);
+}
+
 const char *fb_session_prefix(const struct fb_session *session, char buf[FB_FACT_KEY_CHARS])
 {
 	snprintf(buf, FB_FACT_KEY_CHARS, FB_FACTS_KEPT "%.64s.%" PRIu64 ".", session->program,

@@ -48,6 +48,13 @@ void fb_session_close(struct fb_session *session);
  */
 int fb_alive(const struct fb_session *session, const char *doing);
 
+/* A row's reason, "rank 1 on HOST: WHAT failed: CAUSE"; the cause as fb_error_cause(). */
+void fb_reason(const struct fb_group *world, const char *what, int err,
+	       char reason[FB_REASON_CHARS]);
+
+/* Ends the job, as others wait for what this rank will not do; this goes into the row. */
+_Noreturn void fb_fail(const struct fb_session *session, const char *what, int err);
+
 /*
  * Adds a fact to environment.csv: about the machine, or about this program's launch, whose key then
  * gets "program.NAME.LAUNCH." before it. Facts of a launch stay in the file when other programs or

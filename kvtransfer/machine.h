@@ -38,6 +38,7 @@ struct fb_kv_backend {
 	struct fb_region *region, *remote; /* remote: of the tier; NULL: the region itself */
 	uint64_t part_bytes;		   /* enough for every case of the run */
 	int failed; /* what opening its memory came to, which is not tried again */
+	char cause[FB_REASON_CHARS]; /* what this rank has printed about that */
 	uint64_t stage_bytes;		   /* staged: of memory, and part_bytes of the tier */
 	double register_us;		   /* making the memory known, slowest rank */
 	struct fb_mover *packer; /* of hand-overs on GPUs: mover cuda, or NULL */

@@ -2,6 +2,7 @@
 /* The memory of movers: segments that they share, and what each makes of it; see machine.h. */
 #include "kvtransfer/machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/error.h"
@@ -75,8 +76,11 @@ static int open_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool ti
 int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
 			 const int *peers, int n)
 {
+	if (*b->cause)
+		fb_error_print("%s", b->cause);
 	if (!b->memory && !b->failed)
 		b->failed = open_memory(m, b, tier, peers, n);
+	snprintf(b->cause, sizeof(b->cause), "%s", b->failed ? fb_error_last() : "");
 	return b->failed;
 }
 

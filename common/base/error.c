@@ -82,6 +82,11 @@ void fb_error_forget(void)
 	last[0] = '\0';
 }
 
+const char *fb_error_cause(int err)
+{
+	return *last ? last : fb_strerror(err);
+}
+
 void fb_warn(const char *fmt, ...)
 {
 	va_list args;

@@ -49,6 +49,7 @@ struct file_transport {
 	struct fb_ring ring;
 	struct fb_store_lacks lacks;
 	int writing; /* requests of the ring that write */
+	struct file_port *ports; /* all that were made */
 	int err;     /* of the first failure (printed), for progress() */
 };
 
@@ -64,6 +65,7 @@ struct file_slot {
 struct file_port {
 	struct fb_port port;
 	struct file_transport *owner;
+	struct file_port *next;
 	off_t part; /* where the link's part of the files begins */
 	uint64_t messages; /* committed by a sender, or released by a receiver */
 	uint64_t released; /* of a sender: by the receiver, as seen last */
@@ -245,20 +247,15 @@ static struct file_port *new_port(struct file_transport *t, const struct fb_link
 	p->buffer = aligned_alloc(PAGE, (size_t)(SLOTS + 1) * SLOT);
 	for (int i = 0; i < SLOTS; i++)
 		p->slot[i].port = p;
-	if (p->buffer)
-		return p;
-	free(p);
-	return NULL;
+	p->next = t->ports;
+	t->ports = p;
+	return p->buffer ? p : NULL;
 }
 
+/* Ports stay until the transport is closed: after an error nobody disconnects them. */
 static void file_disconnect(struct fb_transport *transport, struct fb_port **ports, int n)
 {
-	(void)transport;
-	for (int i = 0; i < n; i++) {
-		if (ports[i])
-			free(((struct file_port *)ports[i])->buffer);
-		free(ports[i]);
-	}
+	(void)transport, (void)ports, (void)n;
 }
 
 static int file_connect(struct fb_transport *transport, const struct fb_link_request *requests,
@@ -271,10 +268,7 @@ static int file_connect(struct fb_transport *transport, const struct fb_link_req
 						      &requests[i]);
 		err = ports[i] ? err : FB_ENOMEM;
 	}
-	err = fb_group_agree(transport->world, err);
-	if (err)
-		file_disconnect(transport, ports, n);
-	return err;
+	return fb_group_agree(transport->world, err);
 }
 
 static int file_progress(struct fb_transport *transport)
@@ -309,6 +303,13 @@ static void file_close(struct fb_transport *transport)
 	struct file_transport *t = (struct file_transport *)transport;
 
 	fb_ring_close(&t->ring);
+	while (t->ports) {
+		struct file_port *p = t->ports;
+
+		t->ports = p->next;
+		free(p->buffer);
+		free(p);
+	}
 	for (int f = 0; f < 2; f++)
 		if (t->fd[f] >= 0)
 			close(t->fd[f]);

@@ -305,18 +305,19 @@ int fb_region_new(struct fb_mover *mover, const struct fb_segment *segment, size
 		  int (*open)(struct fb_region *region), struct fb_region **region)
 {
 	struct fb_region *r = calloc(1, bytes);
-	int err = FB_OK;
+	int err = r ? FB_OK : fb_error(FB_ENOMEM, "mover %s: out of memory", mover->ops->name);
 
-	if (!r) {
-		err = fb_error(FB_ENOMEM, "mover %s: out of memory", mover->ops->name);
-	} else {
-		*r = (struct fb_region){mover, segment};
-		err = open ? open(r) : FB_OK;
-	}
+	/* All ranks have one, or none: ops->remove may be collective. */
 	err = fb_group_agree(mover->group, err);
+	if (err || !r) {
+		free(r);
+		return err;
+	}
+	*r = (struct fb_region){mover, segment};
+	err = fb_group_agree(mover->group, open ? open(r) : FB_OK);
 	if (!err)
 		*region = r;
-	else if (r)
+	else
 		mover->ops->remove(r);
 	return err;
 }

@@ -182,6 +182,9 @@ static int rdma_add(struct fb_mover *mover, const struct fb_segment *segment,
 
 	err = fb_group_agree(g, err);
 	if (err || !r || !known) {
+		/* Another rank has failed. Later memory at this place is not what is known here. */
+		if (known)
+			fb_rdma_forget(&m->cache, base, segment->part_bytes);
 		free(r);
 		return err;
 	}
@@ -230,11 +233,11 @@ static int make_queues(struct fb_rdma_mover *m, int peer, struct fb_rdma_address
 	return err;
 }
 
-/* Both ends of a queue know that they are to meet, in the order of ranks. */
-static int meet(struct fb_rdma_mover *m, int peer, const struct fb_rdma_address *own)
+/* Both ends know that they are to meet, in the order of ranks, after an error of this one too. */
+static int meet(struct fb_rdma_mover *m, int peer, const struct fb_rdma_address *own, int err)
 {
 	struct fb_rdma_address other[FB_RDMA_RAILS];
-	int bytes = m->rails * (int)sizeof(*own), err = FB_OK;
+	int bytes = m->rails * (int)sizeof(*own);
 
 	MPI_Sendrecv(own, bytes, MPI_BYTE, peer, TAG, other, bytes, MPI_BYTE, peer, TAG,
 		     m->mover.group->comm, MPI_STATUS_IGNORE);
@@ -247,7 +250,7 @@ static int meet(struct fb_rdma_mover *m, int peer, const struct fb_rdma_address 
 static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 {
 	struct fb_rdma_mover *m = (struct fb_rdma_mover *)mover;
-	int nranks = mover->group->nranks, rank = mover->group->rank, err;
+	int nranks = mover->group->nranks, rank = mover->group->rank, err, made;
 	struct fb_rdma_address (*own)[FB_RDMA_RAILS] = calloc((size_t)nranks, sizeof(*own));
 	bool *met = calloc((size_t)nranks, sizeof(*met));
 
@@ -259,18 +262,18 @@ static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 		met[peers[i]] = true;
 		err = make_queues(m, peers[i], own[peers[i]]);
 	}
-	err = fb_group_agree(mover->group, err);
+	made = fb_group_agree(mover->group, err);
 	/* In round k with rank k - rank, so that both ends of each pair are at it at once. */
-	for (int k = 0; own && met && k < nranks && !err; k++) {
+	for (int k = 0; own && met && k < nranks && !made; k++) {
 		int peer = (k - rank + nranks) % nranks;
 
 		if (met[peer])
-			err = meet(m, peer, own[peer]);
+			err = meet(m, peer, own[peer], err);
 	}
 	free(met);
 	free(own);
 	/* Also: nobody sends to who is not ready to receive. */
-	return fb_group_agree(mover->group, err);
+	return made ? made : fb_group_agree(mover->group, err);
 }
 
 static void rdma_describe(struct fb_move *move, struct fb_traits *traits)

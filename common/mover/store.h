@@ -113,7 +113,7 @@ struct fb_ring {
 
 /* Local: 0, or the errno of the call that failed (not printed), `ring` closed. */
 int fb_ring_open(struct fb_ring *ring, unsigned depth);
-/* Safe on a closed ring. No request is in flight. */
+/* Safe on a closed ring. Waits for requests that the kernel has; their results are dropped. */
 void fb_ring_close(struct fb_ring *ring);
 /* Adds a request; there is room (busy < depth). `tag` comes back with its result. */
 void fb_ring_add(struct fb_ring *ring, int fd, bool writes, const struct iovec *iov, unsigned parts,

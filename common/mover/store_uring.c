@@ -71,6 +71,15 @@ int fb_ring_open(struct fb_ring *r, unsigned depth)
 
 void fb_ring_close(struct fb_ring *r)
 {
+	void *tag;
+	long result;
+
+	/* The kernel goes on with what it has taken, in memory that the caller may free next. */
+	while (r->busy > r->waiting)
+		if (!fb_ring_reap(r, &tag, &result) &&
+		    syscall(SYS_io_uring_enter, r->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0 &&
+		    errno != EINTR)
+			break;
 	for (int i = 0; i < MAPS; i++)
 		if (r->map[i])
 			munmap(r->map[i], r->map_bytes[i]);

@@ -58,37 +58,48 @@ static void note_failure(void *arg, void *ep, fb_ucx_status status)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Progresses until all ranks have come: some may need this one's help for that. */
-static void meet(struct fb_ucx_mover *m)
+/* Progresses until all ranks have come: some may need this one's help. 0; else the job ends. */
+static int meet(struct fb_ucx_mover *m)
 {
 	struct fb_spin spin = {.yields = m->mover.group->oversubscribed};
 	MPI_Request request;
-	int done = 0;
+	int done = 0, err = FB_OK;
 
 	MPI_Ibarrier(m->mover.group->comm, &request);
-	while (!done) {
+	while (!done && !err) {
 		m->ucx.worker_progress(m->worker);
 		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-		(void)fb_spin_again(&spin);
+		if (!done)
+			err = fb_mover_again(&m->mover, &spin, "waiting for all ranks' UCX");
 	}
+	return err;
+}
+
+/* All ends go, which may need the peers' help; as meet(). */
+static int close_ends(struct fb_ucx_mover *m)
+{
+	static const struct fb_ucx_op op = {.mask = 0};
+	int nranks = m->mover.group->nranks, err = m->address_at ? meet(m) : FB_OK;
+
+	for (int r = 0; m->ep && r < nranks && !err; r++) {
+		struct fb_spin spin = {.yields = m->mover.group->oversubscribed};
+		fb_ucx_pending closing = m->ep[r] ? m->ucx.ep_close_nbx(m->ep[r], &op) : NULL;
+
+		while (closing && !err && !fb_ucx_complete(m, &closing, "ep_close_nbx", r)) {
+			m->ucx.worker_progress(m->worker);
+			err = fb_mover_again(&m->mover, &spin, "closing UCX's endpoints");
+		}
+	}
+	return !err && m->address_at ? meet(m) : err;
 }
 
 static void ucx_close(struct fb_mover *mover)
 {
-	static const struct fb_ucx_op op = {.mask = 0};
 	struct fb_ucx_mover *m = (struct fb_ucx_mover *)mover;
 
-	/* Nobody sends any more; then all ends go, which may need the peers' help. */
-	if (m->address_at)
-		meet(m);
-	for (int r = 0; m->ep && r < mover->group->nranks; r++) {
-		fb_ucx_pending closing = m->ep[r] ? m->ucx.ep_close_nbx(m->ep[r], &op) : NULL;
-
-		while (closing && !fb_ucx_complete(m, &closing, "ep_close_nbx", r))
-			m->ucx.worker_progress(m->worker);
-	}
-	if (m->address_at)
-		meet(m);
+	/* UCX goes on with what is under way, so all of it stays. */
+	if (close_ends(m))
+		return;
 	if (m->worker)
 		m->ucx.worker_destroy(m->worker);
 	if (m->context)
@@ -225,8 +236,9 @@ static void ucx_remove(struct fb_region *region)
 	for (int i = 0; r->rkey && i < m->mover.group->nranks; i++)
 		if (r->rkey[i])
 			m->ucx.rkey_destroy(r->rkey[i]);
-	/* No peer uses it any more. */
-	meet(m);
+	/* No peer uses it any more, unless the job ends. */
+	if (meet(m))
+		return;
 	if (r->memh)
 		m->ucx.mem_unmap(m->context, r->memh);
 	free(r->base);

@@ -98,32 +98,44 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	return err;
 }
 
+/* Collective: what failed and why, as the first rank says it that has printed an error. */
+static void tell_cause(const struct fb_run *run, int err, char reason[FB_REASON_CHARS])
+{
+	int first = fb_run_first_rank(run, err && *fb_error_last());
+
+	if (first == run->world.nranks)
+		first = fb_run_first_rank(run, err);
+	fb_reason(&run->world, "setup", err, reason);
+	if (first == run->world.rank)
+		fb_error_print("%s", reason);
+	MPI_Bcast(reason, FB_REASON_CHARS, MPI_CHAR, first, run->world.comm);
+}
+
 /*
  * Sets the instance up on all ranks; *setup_us is this rank's time. Returns 0, or the error that
- * all ranks agree on: anything else ends the job, as the ranks that succeeded could not tear down
- * without the others.
+ * all ranks agree on, with its reason: anything else ends the job, as the ranks that succeeded
+ * could not tear down without the others.
  */
-static int set_up(struct fb_run *run, const struct fb_case *c, void **instance, double *setup_us)
+static int set_up(struct fb_run *run, const struct fb_case *c, void **instance, double *setup_us,
+		  char reason[FB_REASON_CHARS])
 {
 	uint64_t start = fb_clock_ticks(&run->clock);
 	int err = run->program->setup(run->state, c, instance);
 	double seconds = fb_clock_seconds(&run->clock, fb_clock_ticks(&run->clock) - start);
 	int all[2] = {err, -err};
 
+	/* What the watchdog says of this rank if others do not come. */
+	snprintf(reason, FB_REASON_CHARS, "failed: %s", fb_error_cause(err));
+	if (err)
+		(void)fb_watchdog_alive(run->watchdog, reason);
 	MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MAX, run->world.comm);
-	if (all[0] != -all[1]) {
-		char reason[FB_REASON_CHARS];
-
-		snprintf(reason, sizeof(reason), "setup failed on some ranks only: %s",
-			 fb_strerror(-all[1]));
-		if (err)
-			fb_error(err, "rank %d on %s: setup failed: %s", run->world.rank,
-				 run->world.host, fb_strerror(err));
-		fb_watchdog_fail(run->watchdog, reason);
-	}
 	/* If this rank gave up because the job ends, the watchdog writes the reason. */
 	if (err && fb_watchdog_alive(run->watchdog, ""))
 		fb_watchdog_fail(run->watchdog, fb_strerror(err));
+	if (all[0] != -all[1] || (err && err != FB_EUNSUPPORTED))
+		tell_cause(run, err, reason);
+	if (all[0] != -all[1])
+		fb_watchdog_fail(run->watchdog, reason);
 	*setup_us = seconds * 1e6;
 	return err;
 }
@@ -146,18 +158,18 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 	void *instance = NULL;
 	double setup_us = 0;
 	uint64_t start, spent;
+	char reason[FB_REASON_CHARS];
 	int err;
 
 	fb_watchdog_step(run->watchdog, FB_PHASE_SETUP);
 	start = fb_clock_ticks(&run->clock);
 	fb_error_forget();
-	err = set_up(run, c, &instance, &setup_us);
+	err = set_up(run, c, &instance, &setup_us, reason);
 	/* The row says what was refused and why, as far as rank 0 knows. */
 	if (err == FB_EUNSUPPORTED)
-		return record_plain(run, c, FB_STATUS_SKIPPED,
-				    *fb_error_last() ? fb_error_last() : fb_strerror(err));
+		return record_plain(run, c, FB_STATUS_SKIPPED, fb_error_cause(err));
 	if (err)
-		return record_plain(run, c, FB_STATUS_FAULT, fb_strerror(err));
+		return record_plain(run, c, FB_STATUS_FAULT, reason);
 	spent = fb_clock_ticks(&run->clock) - start;
 	for (size_t i = 0; i < run->program->ncolumns; i++)
 		traits.extra[i] = (double)NAN;

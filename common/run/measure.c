@@ -44,9 +44,8 @@ static _Noreturn void fail(const struct subject *s, const char *what, int err)
 {
 	char reason[FB_REASON_CHARS];
 
-	snprintf(reason, sizeof(reason), "rank %d on %s: %s failed: %s", s->meter->world->rank,
-		 s->meter->world->host, what, fb_strerror(err));
-	fb_error(err, "%s", reason);
+	fb_reason(s->meter->world, what, err, reason);
+	fb_error_print("%s", reason);
 	fb_watchdog_fail(s->meter->watchdog, reason);
 }
 

@@ -297,7 +297,7 @@ static int give_leave(const struct fb_handoff_instance *i)
 	return err;
 }
 
-int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
+void fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 {
 	struct fb_handoff_times *t = new_call(i);
 	struct fb_spin spin = {.yields = i->state->machine.world->oversubscribed};
@@ -356,7 +356,9 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 		t->visible = isnan(t->visible) ? t->notified : t->visible;
 		fb_handoff_hide(i);
 	}
-	return err || i->plan.get ? err : give_leave(i);
+	err = err || i->plan.get ? err : give_leave(i);
+	if (err)
+		fb_fail(i->state->machine.session, "a request", err);
 }
 
 int fb_handoff_run(void *instance, int calls)
@@ -367,7 +369,9 @@ int fb_handoff_run(void *instance, int calls)
 	if (i->plan.operation == FB_HANDOFF_HANDOVER)
 		return i->carrier->run(i->request, FB_KV_ALL, calls);
 	for (int k = 0; k < calls && !err; k++)
-		err = i->plan.operation == FB_HANDOFF_FIT ? fb_fit_run(i)
-							   : fb_handoff_once(i, ++i->handed);
+		if (i->plan.operation == FB_HANDOFF_FIT)
+			err = fb_fit_run(i);
+		else
+			fb_handoff_once(i, ++i->handed);
 	return err;
 }

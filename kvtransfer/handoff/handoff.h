@@ -322,8 +322,8 @@ uint64_t fb_handoff_pair_moves(const struct fb_handoff_instance *i,
  */
 int fb_handoff_repack(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
 		      uint32_t move);
-/* One request, which is the `call`th since the bases of the links' notices. */
-int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call);
+/* One request, the `call`th since the bases of the links' notices. An error ends the job. */
+void fb_handoff_once(struct fb_handoff_instance *i, uint64_t call);
 int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call);
 /* Whether this rank posts the link's moves, as both ends of a SEND do, or gets notices. */
 bool fb_handoff_posts(const struct fb_handoff_instance *i, const struct fb_handoff_link *link);

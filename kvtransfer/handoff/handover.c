@@ -82,7 +82,7 @@ static void count_pieces(struct fb_handoff_instance *i)
 }
 
 /* Each phase alone. What is moved are zeroes or an earlier case's bytes; prime() comes later. */
-static int time_phases(struct fb_handoff_instance *i)
+static void time_phases(struct fb_handoff_instance *i)
 {
 	static const struct {
 		enum fb_kv_phase phase;
@@ -99,12 +99,12 @@ static int time_phases(struct fb_handoff_instance *i)
 			MPI_Barrier(i->state->machine.world->comm);
 			began = fb_handoff_now(i);
 			err = i->carrier->run(i->request, (unsigned)phases[k].phase, 1);
-			us = slowest_us(i, began);
+			/* The others wait for what this rank moves. */
 			if (err)
-				return err;
+				fb_fail(i->state->machine.session, "a hand-over", err);
+			us = slowest_us(i, began);
 			*best = n && *best < us ? *best : us;
 		}
-	return FB_OK;
 }
 
 int fb_handover_open(struct fb_handoff_instance *i)
@@ -120,8 +120,9 @@ int fb_handover_open(struct fb_handoff_instance *i)
 		return err;
 	count_pieces(i);
 	err = i->carrier->prepare(m, i->engine, i->job, &i->request);
-	/* An error of a run leaves others waiting; it ends the job as in fb_program.run. */
-	return err ? err : time_phases(i);
+	if (!err)
+		time_phases(i);
+	return err;
 }
 
 void fb_handover_close(struct fb_handoff_instance *i)

@@ -116,7 +116,7 @@ static int time_bulk(struct fb_handoff_instance *i)
 
 		MPI_Barrier(w->comm);
 		began = fb_handoff_now(i);
-		err = fb_handoff_once(i, (uint64_t)k + 1);
+		fb_handoff_once(i, (uint64_t)k + 1);
 		us = (fb_handoff_now(i) - began) * 1e6;
 		MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, w->comm);
 		i->bulk_us = k && i->bulk_us < us ? i->bulk_us : us;

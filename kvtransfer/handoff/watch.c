@@ -100,13 +100,13 @@ static int put_visible(struct fb_handoff_instance *i)
 }
 
 /* One request, for which the watchdog waits as long as for a timed one. */
-static int request(struct fb_handoff_instance *i)
+static void request(struct fb_handoff_instance *i)
 {
 	struct fb_watchdog *watchdog = i->state->machine.session->watchdog;
 
 	if (watchdog)
 		fb_watchdog_step(watchdog, FB_PHASE_SETUP);
-	return fb_handoff_once(i, ++i->handed);
+	fb_handoff_once(i, ++i->handed);
 }
 
 static int watch_pages(struct fb_handoff_instance *i)
@@ -127,7 +127,7 @@ static int watch_pages(struct fb_handoff_instance *i)
 	/* Before the first one nothing is hidden. All ranks agree on when to stop. */
 	for (int k = 0; k <= WATCHED && !err &&
 			(spent_s < (k > 1 ? most_s : most_order_s) || (k > 1 && k <= least)); k++) {
-		err = fb_group_agree(w, request(i));
+		request(i);
 		i->calls = k ? i->calls : 0;
 		i->early &= k > 0;
 		spent_s = fb_handoff_now(i) - began;
@@ -142,12 +142,9 @@ static int watch_pages(struct fb_handoff_instance *i)
 /* fb_gpu_busy_run_fn */
 static int run_requests(void *arg, int calls)
 {
-	struct fb_handoff_instance *i = arg;
-	int err = FB_OK;
-
-	for (int k = 0; k < calls && !err; k++)
-		err = request(i);
-	return err;
+	for (int k = 0; k < calls; k++)
+		request(arg);
+	return FB_OK;
 }
 
 int fb_handoff_watch(struct fb_handoff_instance *i)

@@ -163,57 +163,63 @@ static int finish(struct fb_stream *s, struct progress *p)
 	return err ? err : fb_move_wait(leave);
 }
 
-int fb_stream_request(struct fb_stream *s, bool layerwise)
+/* Of a rank's part. The other one waits for what it does. */
+static void end(const struct fb_stream *s, int err)
 {
-	uint64_t call = ++s->base->handed;
-	int rank = fb_stream_mover(s)->group->rank, err;
-	struct progress p = {0, 0, 0};
-
-	if (rank > 1)
-		return FB_OK;
-	if (rank == 1) {
-		err = receive(s, call, s->model->layers, &p);
-		return err ? err : finish(s, &p);
-	}
-	err = fb_handoff_await_leave(s->base, call);
-	return err ? err : send_layers(s, layerwise);
+	if (err)
+		fb_fail(s->base->state->machine.session, "a request", err);
 }
 
-int fb_stream_alone(struct fb_stream *s)
+void fb_stream_request(struct fb_stream *s, bool layerwise)
+{
+	uint64_t call = ++s->base->handed;
+	int rank = fb_stream_mover(s)->group->rank;
+	struct progress p = {0, 0, 0};
+
+	if (rank == 1) {
+		end(s, receive(s, call, s->model->layers, &p));
+		end(s, finish(s, &p));
+	} else if (rank == 0) {
+		end(s, fb_handoff_await_leave(s->base, call));
+		end(s, send_layers(s, layerwise));
+	}
+}
+
+void fb_stream_alone(struct fb_stream *s)
 {
 	const struct fb_group *w = fb_stream_mover(s)->group;
 	uint64_t call = ++s->base->handed;
 	struct progress p = {0, 0, 0};
-	int err = fb_group_agree(w, w->rank ? FB_OK : fb_handoff_await_leave(s->base, call));
 
-	/* A rank that fails says so at once, because all ranks meet before each layer. */
-	for (uint32_t l = 0; l < s->model->layers && !err; l++) {
-		if (w->rank == 0 && !(err = send_layer(s, l, true)))
-			err = do_layer(s, l, WAIT);
-		if (w->rank == 1)
-			err = receive(s, call, l + 1, &p);
-		err = fb_group_agree(w, err);
+	end(s, w->rank ? FB_OK : fb_handoff_await_leave(s->base, call));
+	for (uint32_t l = 0; l < s->model->layers; l++) {
+		MPI_Barrier(w->comm);
+		if (w->rank == 0)
+			end(s, send_layer(s, l, true));
+		if (w->rank < 2)
+			end(s, w->rank ? receive(s, call, l + 1, &p) : do_layer(s, l, WAIT));
 	}
-	if (w->rank == 1 && !err)
-		err = finish(s, &p);
-	return fb_group_agree(w, err);
+	MPI_Barrier(w->comm);
+	if (w->rank == 1)
+		end(s, finish(s, &p));
+	MPI_Barrier(w->comm);
 }
 
 int fb_stream_run(void *instance, int calls)
 {
 	struct fb_stream *s = instance;
 	const struct fb_stream_moment *last = &s->at[s->model->layers - 1];
-	int rank = fb_stream_mover(s)->group->rank, err = FB_OK;
+	int rank = fb_stream_mover(s)->group->rank;
 
-	for (int k = 0; k < calls && !err; k++) {
+	for (int k = 0; k < calls; k++) {
 		double *moments;
 
 		s->calls += s->calls < FB_STREAM_MOST_CALLS;
 		moments = s->call[s->calls - 1];
-		err = fb_stream_request(s, s->layerwise);
+		fb_stream_request(s, s->layerwise);
 		moments[0] = rank ? -HUGE_VAL : last->computed;
 		moments[1] = rank == 1 ? last->there : -HUGE_VAL;
 		moments[2] = rank ? -HUGE_VAL : last->computed - s->began;
 	}
-	return err;
+	return FB_OK;
 }

@@ -52,37 +52,36 @@ static int time_others(struct fb_stream *s)
 }
 
 /* All layers behind the computing; the time of the whole is the slowest rank's. Collective. */
-static int try_after(struct fb_stream *s, const struct tries *t, int k)
+static void try_after(struct fb_stream *s, const struct tries *t, int k)
 {
 	const struct fb_group *w = fb_stream_mover(s)->group;
 	uint32_t layers = s->model->layers;
 	double began;
-	int err;
 
 	MPI_Barrier(w->comm);
 	began = now(s);
-	err = fb_stream_request(s, false);
+	fb_stream_request(s, false);
 	t->after[k] = now(s) - began;
 	MPI_Allreduce(MPI_IN_PLACE, &t->after[k], 1, MPI_DOUBLE, MPI_MAX, w->comm);
 	for (uint32_t l = 0; l < layers && !w->rank; l++)
 		t->computed[l * TRIES + (uint32_t)k] = s->at[l].computed - s->began;
 	if (w->rank < 2)
 		t->transfer[k] = w->rank ? s->at[layers - 1].there : s->at[layers - 1].computed;
-	return fb_group_agree(w, err);
+	MPI_Barrier(w->comm);
 }
 
 /* Layer by layer without overlap. Collective. */
-static int try_alone(struct fb_stream *s, const struct tries *t, int k)
+static void try_alone(struct fb_stream *s, const struct tries *t, int k)
 {
-	int rank = fb_stream_mover(s)->group->rank, err = fb_stream_alone(s);
+	int rank = fb_stream_mover(s)->group->rank;
 
+	fb_stream_alone(s);
 	for (uint32_t l = 0; l < s->model->layers && rank < 2; l++) {
 		const struct fb_stream_moment *m = &s->at[l];
 
 		t->layer[l * TRIES + (uint32_t)k] = rank ? m->there : m->computed;
 		t->posted[l * TRIES + (uint32_t)k] = rank ? 0 : m->posted - m->computed;
 	}
-	return err;
 }
 
 /* Rank 1's moments less those of rank 0, on all ranks; in place. Collective. */
@@ -138,9 +137,9 @@ int fb_stream_parts(struct fb_stream *s)
 
 		err = time_others(s);
 		for (int k = 0; k < TRIES && !err; k++) {
-			err = try_after(s, &t, k);
-			if (!err && s->layerwise)
-				err = try_alone(s, &t, k);
+			try_after(s, &t, k);
+			if (s->layerwise)
+				try_alone(s, &t, k);
 		}
 		if (!err)
 			err = fb_handoff_mark(s->base);

@@ -103,13 +103,10 @@ struct fb_kv_batch fb_stream_others(const struct fb_stream *s);
 /* A layer of the prompt, by chunks; a step of other requests. */
 int fb_stream_compute(const struct fb_stream *s);
 int fb_stream_serve(struct fb_stream *s);
-/* On all ranks. The moments are in `began` and `at`. */
-int fb_stream_request(struct fb_stream *s, bool layerwise);
-/*
- * Collective: the same layer by layer, without overlap: each layer is computed when the one before
- * is there. An error is the same on all ranks.
- */
-int fb_stream_alone(struct fb_stream *s);
+/* On all ranks. The moments are in `began` and `at`. An error, here and below, ends the job. */
+void fb_stream_request(struct fb_stream *s, bool layerwise);
+/* Collective: the same layer by layer: each is computed when the one before is there. */
+void fb_stream_alone(struct fb_stream *s);
 int fb_stream_run(void *instance, int calls);
 
 /* --- parts.c ---------------------------------------------------------------------------------- */

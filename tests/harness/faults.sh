@@ -173,7 +173,8 @@ test_faults() {
 		holds "$algorithm" "$csv/dummy.csv" ",$algorithm,.*,fault,"
 		holds "$algorithm" "$dir/err" 'rows are safe in'
 	done <<-'END'
-		lopsided 60 rank 1 on .*: setup failed
+		lopsided 60 rank 1 on .*: setup failed: a system call failed
+		unmet 3 rank 1: failed: a system call failed
 		failing 60 rank 1 on .*: the operation failed
 		hanging 3 missing: rank 1 on .*of case
 		stopped 3 missing: rank 1 on .* is stopped

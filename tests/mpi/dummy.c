@@ -26,6 +26,7 @@ enum behaviour {
 	UNSUPPORTED, /* setup says no, on all ranks */
 	BROKEN,	     /* setup fails on all ranks */
 	LOPSIDED,    /* setup fails on the last rank only */
+	UNMET,	     /* the same, and the others wait for it in setup */
 	TOLD,	     /* setup waits on all ranks, and the last is told to end */
 	FAILING,     /* the operation fails on the last rank */
 	HANGING,     /* the last rank does not come back from the operation */
@@ -44,6 +45,7 @@ static const char *const algorithms[] = {
 	[UNSUPPORTED] = "unsupported",
 	[BROKEN] = "broken",
 	[LOPSIDED] = "lopsided",
+	[UNMET] = "unmet",
 	[TOLD] = "told",
 	[FAILING] = "failing",
 	[HANGING] = "hanging",
@@ -129,11 +131,12 @@ static int setup(void *state, const struct fb_case *c, void **instance)
 	i->to = i->from + i->count;
 	if (i->behaviour == UNSUPPORTED)
 		err = FB_EUNSUPPORTED;
-	if (i->behaviour == BROKEN || (i->behaviour == LOPSIDED && i->last))
+	if (i->behaviour == BROKEN ||
+	    ((i->behaviour == LOPSIDED || i->behaviour == UNMET) && i->last))
 		err = FB_ESYS;
 	if (i->behaviour == TOLD && i->last)
 		kill(getpid(), SIGTERM);
-	while (i->behaviour == TOLD && !err)
+	while ((i->behaviour == TOLD || i->behaviour == UNMET) && !err)
 		err = fb_alive(fb_run_session(s->run), "waiting for nobody");
 	if (!i->from || err) {
 		free(i->from);

@@ -5,10 +5,15 @@
  * to UCX right behind the puts. A move whose last put cannot be posted stays in memory until the
  * earlier ones are complete, and gives no notice. A move whose notice is under way when another
  * peer fails stays, too.
+ *
+ * Waits of mover ucx that would last for ever, for an endpoint to close and for other ranks, say
+ * what they wait for, and end when the job does.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
+#include "common/measure/watchdog_report.h"
 #include "common/mover/ucx.h"
 #include "tests/unit/check.h"
 
@@ -215,8 +220,69 @@ static void run(const struct fb_mover_ops *ops, check_fn *check, fb_ucx_status s
 	check(&m, move, status); /* and frees it */
 }
 
+/* No other rank ever comes. In place of MPI's. */
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
+{
+	(void)comm;
+	*request = MPI_REQUEST_NULL;
+	return MPI_SUCCESS;
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+	(void)request, (void)status;
+	*flag = 0;
+	return MPI_SUCCESS;
+}
+
+static fb_ucx_pending close_never(void *ep, const struct fb_ucx_op *op)
+{
+	static char request;
+
+	(void)ep, (void)op;
+	return &request;
+}
+
+static bool says(const struct fb_watchdog_host *host, const char *text)
+{
+	char doing[FB_DOING_CHARS];
+
+	memcpy(doing, (const void *)(uintptr_t)host->slot->doing, sizeof(doing));
+	return !strcmp(doing, text);
+}
+
+/* The watchdog has been told that the job ends. What is waited for is still UCX's, and stays. */
+static void check_waits(void)
+{
+	size_t bytes = sizeof(struct fb_watchdog_host) + sizeof(struct fb_watchdog_slot);
+	struct fb_watchdog_host *host = aligned_alloc(alignof(struct fb_watchdog_host), bytes);
+	struct fb_watchdog watchdog = {.host = host, .slot = host ? host->slot : NULL};
+	const struct fb_session session = {.watchdog = &watchdog};
+	const struct fb_group group = {.rank = 0, .nranks = 2};
+	static char end;
+	void *ep[] = {NULL, &end};
+	struct fb_ucx_mover m = {
+		.mover = {.ops = &fb_mover_ucx, .group = &group, .session = &session}, .ep = ep,
+		.ucx = {.ep_close_nbx = close_never, .worker_progress = end_some,
+			.request_check_status = still_open},
+	};
+	struct fb_ucx_memory memory = {.region = {.mover = &m.mover}, .memh = &end};
+
+	if (!CHECK(host != NULL))
+		return;
+	memset(host, 0, bytes);
+	posted = may_end = 0;
+	atomic_store(&host->ending, FB_ENDING_CLAIMED);
+	fb_mover_ucx.close(&m.mover);
+	CHECK(says(host, "closing UCX's endpoints"));
+	fb_mover_ucx.remove(&memory.region);
+	CHECK(says(host, "waiting for all ranks' UCX"));
+	free(host);
+}
+
 int main(void)
 {
+	check_waits();
 	run(&fb_mover_ucx_gpu, check_order, FB_UCX_OK);
 	run(&fb_mover_ucx_gpu, check_order, FB_UCX_LAST_ERROR);
 	run(&fb_mover_ucx_gpu, check_refused, FB_UCX_OK);

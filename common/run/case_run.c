@@ -2,6 +2,7 @@
 /* Runs one case, from `can` to `teardown`; see run.h. */
 #include "common/base/error.h"
 #include "common/run/run.h"
+#include "common/system/launcher.h"
 
 #include <math.h>
 #include <string.h>
@@ -223,7 +224,10 @@ int fb_case_run(struct fb_run *run, size_t index)
 		err = record_plain(run, c, FB_STATUS_SKIPPED, reason);
 	else
 		err = run_valid(run, c);
-	/* A full disk is rank 0's alone to see, but all ranks have to stop. */
+	if (!err && run->world.rank == 0 && fb_launcher_ends() &&
+	    (run->meter.cut || index + 1 < run->count))
+		err = fb_error(FB_EPEER, "told to end by SIGUSR1: rows so far are safe");
+	/* A full disk and that signal are rank 0's alone to see, but all ranks have to stop. */
 	MPI_Bcast(&err, 1, MPI_INT, 0, run->world.comm);
 	return err;
 }

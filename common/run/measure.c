@@ -21,16 +21,6 @@ struct subject {
 	bool counts; /* this rank's times count; see fb_program.counts */
 };
 
-static struct fb_sample to_sample(const struct fb_meter *m, const struct fb_times *all, int calls)
-{
-	return (struct fb_sample){
-		.max = m->one_clock ? (all->last_end - all->first_start) / calls : all->max,
-		.min = all->min,
-		.mean = all->sum / all->ranks,
-		.skew = all->last_start - all->first_start,
-	};
-}
-
 /* How much later than the barrier's end a test has this rank begin. */
 static void be_late(const struct fb_meter *m)
 {
@@ -130,7 +120,7 @@ static struct fb_sample agree(const struct subject *s, struct fb_times own, int 
 	pair[1].min = bad.errors ? world->rank : world->nranks;
 	pair[1].sum = (double)bad.errors;
 	MPI_Allreduce(MPI_IN_PLACE, pair, 2, s->meter->times_type, s->meter->times_op, world->comm);
-	sample = to_sample(s->meter, &pair[0], calls);
+	sample = fb_meter_sample(s->meter, &pair[0], calls);
 	if (!(pair[1].sum > 0))
 		return sample;
 	first = (int)pair[1].min;
@@ -250,7 +240,8 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 		fb_sampler_begin(&m->sampler, estimate_s, reserve, m->step_us / calls);
 	for (;;) {
 		double elapsed = fb_clock_seconds(m->clock, fb_clock_ticks(m->clock) - start);
-		size_t reps = share(m->world, root ? fb_sampler_next(&m->sampler, elapsed) : 0);
+		bool more = root && !fb_meter_cuts(m, elapsed);
+		size_t reps = share(m->world, more ? fb_sampler_next(&m->sampler, elapsed) : 0);
 
 		if (reps == 0)
 			break;
@@ -264,7 +255,7 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 			   m->world->comm);
 		add_ranks(s, m->block, reps, calls);
 		for (size_t i = 0; root && i < reps; i++) {
-			struct fb_sample sample = to_sample(m, &m->reduced[i], calls);
+			struct fb_sample sample = fb_meter_sample(m, &m->reduced[i], calls);
 
 			fb_sampler_add(&m->sampler, &sample, 1);
 		}
@@ -298,13 +289,16 @@ static void summarise(const struct subject *s, struct fb_measurement *out)
 		out->flags |= FB_FLAG_DROPPED;
 	if (sampler->drifts)
 		out->flags |= FB_FLAG_DRIFT;
+	if (m->cut)
+		out->flags |= FB_FLAG_CUT;
 	if (sampler->n < m->settings->min_samples)
 		out->flags |= FB_FLAG_FEW;
 	if (sampler->n < FB_FEWEST_SAMPLES && out->status == FB_STATUS_OK) {
 		out->status = FB_STATUS_FEW;
 		snprintf(out->reason, sizeof(out->reason),
-			 "%zu samples within %g s and %llu repetitions", sampler->n,
-			 m->settings->max_time_s, (unsigned long long)m->settings->max_samples);
+			 "%zu samples within %g s and %llu repetitions%s", sampler->n,
+			 m->settings->max_time_s, (unsigned long long)m->settings->max_samples,
+			 m->cut ? ", ended by SIGUSR1" : "");
 	}
 }
 

@@ -54,11 +54,13 @@ struct fb_meter {
 	struct fb_rank_times ranks; /* with --raw-ranks; of the sampler's samples the last ones */
 	struct fb_cpu_time cpu;	    /* this rank's, of warm calls that are not timed */
 	bool reads_cpu;		    /* the calls that follow are such */
+	bool cut;		    /* rank 0: the row under way ends with what it has */
 	double calls;		    /* of the case under way so far */
 	double work_s;		    /* spent in operations, barriers before them and verification */
 };
 
 enum {
+	FB_FLAG_CUT = 64,	  /* ended early, because the job is to end */
 	FB_FLAG_DRIFT = 1,	  /* samples still move after a third was dropped */
 	FB_FLAG_DROPPED = 2,	  /* the first third was dropped */
 	FB_FLAG_FEW = 4,	  /* fewer than min_samples */
@@ -91,6 +93,16 @@ struct fb_measurement {
  */
 int fb_meter_open(struct fb_meter *meter);
 void fb_meter_close(struct fb_meter *meter);
+
+/* A repetition of so many calls as a sample, from the times of all ranks. */
+struct fb_sample fb_meter_sample(const struct fb_meter *m, const struct fb_times *all, int calls);
+
+/*
+ * Rank 0, between two repetitions: whether the row under way ends with the samples that it has, as
+ * when --max-time is over: the job is to end (fb_launcher_ends), and the row has taken so long that
+ * it is not to be measured again.
+ */
+bool fb_meter_cuts(struct fb_meter *meter, double elapsed_s);
 
 /*
  * Collective. Measures an instance that the program has set up. Where the program's functions

@@ -17,6 +17,7 @@ void fb_measure_flags(unsigned flags, const char *own, char *text, size_t n)
 		unsigned flag;
 		const char *name;
 	} names[] = {
+		{FB_FLAG_CUT, "cut"},
 		{FB_FLAG_DRIFT, "drift"}, {FB_FLAG_DROPPED, "dropped"},
 		{FB_FLAG_FEW, "few"},	  {FB_FLAG_SINGLE_CHECK, "single-check"},
 		{FB_FLAG_SKEW, "skew"},	  {FB_FLAG_TCP_THOUGH_RDMA, "tcp-though-rdma"},
@@ -36,6 +37,12 @@ void fb_measure_flags(unsigned flags, const char *own, char *text, size_t n)
 		}
 		if (mine && *own)
 			mine = strncmp(names[i].name, own, length) <= 0;
+		/* A program may set a common flag, too. */
+		if (mine && *own && strlen(names[i].name) == length &&
+		    !strncmp(names[i].name, own, length)) {
+			own += length;
+			own += *own == ';';
+		}
 		if (used < n)
 			used += (size_t)snprintf(text + used, n - used, "%s%.*s", used ? ";" : "",
 						 mine ? 64 : (int)length,

@@ -2,9 +2,12 @@
 /* The state that all measurements of a run share; see measure.h. */
 #include "common/base/error.h"
 #include "common/run/measure.h"
+#include "common/system/launcher.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+static const double long_row_s = 10; /* a shorter row is measured to its end */
 
 /* MPI_User_function: see struct fb_times. */
 static void combine_times(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -74,4 +77,22 @@ void fb_meter_close(struct fb_meter *meter)
 	fb_sampler_close(&meter->sampler);
 	free(meter->block);
 	meter->block = NULL;
+}
+
+struct fb_sample fb_meter_sample(const struct fb_meter *m, const struct fb_times *all, int calls)
+{
+	return (struct fb_sample){
+		.max = m->one_clock ? (all->last_end - all->first_start) / calls : all->max,
+		.min = all->min,
+		.mean = all->sum / all->ranks,
+		.skew = all->last_start - all->first_start,
+	};
+}
+
+bool fb_meter_cuts(struct fb_meter *meter, double elapsed_s)
+{
+	meter->cut = elapsed_s >= long_row_s && meter->sampler.n > 0 && fb_launcher_ends();
+	if (meter->cut)
+		meter->sampler.stop = FB_STOP_TIME;
+	return meter->cut;
 }

@@ -203,6 +203,7 @@ int fb_group_open_threads(struct fb_group *world, int level, int *argc, char ***
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1); /* fb_launcher_ends() */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (MPI_Init_thread(argc, argv, level, &provided) != MPI_SUCCESS)
 		return fb_error(FB_EMPI, "MPI could not be initialised");

@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,4 +232,11 @@ free_seen:
 		fclose(out);
 	free(seen);
 	return speaker;
+}
+
+bool fb_launcher_ends(void)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) && sigismember(&pending, SIGUSR1) == 1;
 }

@@ -6,6 +6,7 @@
 #ifndef FB_COMMON_SYSTEM_LAUNCHER_H
 #define FB_COMMON_SYSTEM_LAUNCHER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* This process's rank, or -1 where no launcher says one. */
@@ -35,5 +36,11 @@ char fb_process_state(int pid, int *parent, char name[FB_PROCESS_CHARS]);
  * FB_LAUNCHER_STARTED, or -1 where there is none: the one that should speak.
  */
 int fb_launcher_missing(char *text, size_t n);
+
+/*
+ * Local: whether this process has got SIGUSR1, by which batch systems announce the end of a job's
+ * time. The signal is blocked since fb_group_open() and stays pending. Takes a system call.
+ */
+bool fb_launcher_ends(void);
 
 #endif

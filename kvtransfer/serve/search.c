@@ -15,6 +15,7 @@
 
 #include "common/base/error.h"
 #include "common/measure/progress.h"
+#include "common/system/launcher.h"
 #include "kvtransfer/serve/router.h"
 
 /* Says on standard error what a replay of a search has shown. */
@@ -71,7 +72,7 @@ static double steady(const struct fb_router *r, double found)
 	return knee;
 }
 
-/* *found: false if --max-time is over before the search is; then there is no *knee. */
+/* *found: false if --max-time, or the job, is over before the search is; then no *knee. */
 static int find_knee(struct fb_router *r, double *knee, bool *found)
 {
 	struct fb_serve_instance *i = r->i;
@@ -81,7 +82,8 @@ static int find_knee(struct fb_router *r, double *knee, bool *found)
 	int err = FB_OK;
 
 	fb_knee_begin(k, i->plan.rate, *known, seed, ++i->searches);
-	while (k->rate > 0 && fb_router_now(r) < i->until && !err)
+	while (k->rate > 0 && fb_router_now(r) < i->until && !(i->whole && fb_launcher_ends()) &&
+	       !err)
 		err = try_rate(r, false);
 	*found = !(k->rate > 0);
 	if (err || !*found)

@@ -5,7 +5,7 @@
 # Ranks that are stopped, or killed within a stream, and jobs that are told to end: the watchdog
 # names the rank that is stopped and bounds the time; SIGTERM to a rank, to mpirun, to the script
 # around it or, as a time limit does it, to everything at once leaves whole rows that --resume goes
-# on from.
+# on from. SIGUSR1 ends a long row in time.
 
 set -u
 export LC_ALL=C
@@ -155,7 +155,29 @@ test_told() {
 	verdict "faults/SIGTERM to a rank, mpirun, the launcher ($MPI)"
 }
 
+# The announcement of a batch system: a row of an hour ends with the samples that it has, and the
+# one behind it is left to --resume.
+test_announced() {
+	local csv=$dir/announced what="$MPI: SIGUSR1 to the launcher"
+
+	failures=0
+	start 2 --csv "$csv" --algorithm slow --bytes 8,16 --max-time 60min --min-samples 100000 \
+		--max-samples 100000
+	await_row_under_way "$csv/dummy"
+	kill -USR1 "$job"
+	finish
+	expect "$what" "exit code" "$rc" 5
+	holds "$what" "$dir/err" 'told to end by SIGUSR1'
+	whole "$what" "$csv/dummy.csv"
+	expect "$what" rows "$(rows "$csv/dummy.csv" '.*')" 1
+	expect "$what" "rows with samples" "$(rows "$csv/dummy.csv" 'ok|few')" 1
+	holds "$what" "$csv/dummy.csv" ',slow,.*,cut;dummy;few;own,'
+	verdict "faults/SIGUSR1 ends a long row ($MPI)"
+}
+
 for family in $FB_MPIS; do
+	use "$family" dummy
+	test_announced
 	use "$family" all_reduce
 	cases=$("$program" --dry-run "${options[@]}" | grep -c ' B$')
 	test_stopped

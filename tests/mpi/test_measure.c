@@ -333,6 +333,8 @@ static void test_flag_names(void)
 	CHECK_STR(text, "");
 	fb_measure_flags(0, "own", text, sizeof(text));
 	CHECK_STR(text, "own");
+	fb_measure_flags(FB_FLAG_CUT | FB_FLAG_FEW, "cut;few;zeta", text, sizeof(text));
+	CHECK_STR(text, "cut;few;zeta");
 	CHECK(fb_measure_over_tcp("shm+tcp", NULL));
 	CHECK(fb_measure_over_tcp("library", "ring via P2P/IPC, NET/Socket/0"));
 	CHECK(!fb_measure_over_tcp("library", "ring via NET/IB/mlx5_0:1/GDRDMA"));

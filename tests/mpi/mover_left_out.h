@@ -130,7 +130,8 @@ static inline void test_left_out(const struct fb_session *session, const struct 
 		CHECK_INT(fb_mover_add(o.mover, &o.segment, &o.region), FB_OK);
 		run_left_out(&o, i > 0, patience_s);
 		fb_segment_close(&o.segment);
-		CHECK(allocated_left_out() < before + LEFT_OUT_LEAK);
+		/* In the first round libraries keep what they have made for later. */
+		CHECK(i == 0 || allocated_left_out() < before + LEFT_OUT_LEAK);
 	}
 }
 

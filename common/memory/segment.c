@@ -75,11 +75,13 @@ int fb_segment_fit(const struct fb_segment *segment, size_t *most, size_t need,
 
 	if (segment->ops)
 		return need <= segment->part_bytes ? FB_OK : FB_ENOMEM;
-	while (*most && *most >= need) {
+	for (; *most && *most >= need; *most /= 2) {
 		err = open(arg, *most);
+		/* Why more was refused is not the cause of what fails later. */
+		if (!err)
+			fb_error_forget();
 		if (err != FB_ENOMEM)
 			return err;
-		*most /= 2;
 	}
 	return err;
 }

@@ -171,6 +171,7 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 		return record_plain(run, c, FB_STATUS_SKIPPED, fb_error_cause(err));
 	if (err)
 		return record_plain(run, c, FB_STATUS_FAULT, reason);
+	fb_error_forget();
 	spent = fb_clock_ticks(&run->clock) - start;
 	for (size_t i = 0; i < run->program->ncolumns; i++)
 		traits.extra[i] = (double)NAN;

@@ -328,9 +328,8 @@ API(CommRevoke, comm_t comm, int flags)
 
 API(MemAlloc, void **memory, size_t bytes)
 {
-	/* As NCCL's is: windows have to begin at a page. */
 	fake_tell("MemAlloc", 0, 0, 0);
-	return !(*memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096));
+	return !(*memory = fake_memory(bytes));
 }
 
 API(MemFree, void *memory)

@@ -37,6 +37,19 @@ static inline bool fake_is_full(int made)
 }
 
 /*
+ * ncclMemAlloc's memory, from a page on, as windows have to. With FB_FAKE_NCCL_MEMORY=N there are
+ * no N bytes: NULL.
+ */
+static inline void *fake_memory(size_t bytes)
+{
+	const char *too_many = getenv("FB_FAKE_NCCL_MEMORY");
+
+	if (too_many && bytes >= strtoul(too_many, NULL, 10))
+		return NULL;
+	return aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+}
+
+/*
  * With FB_FAKE_NCCL_MEET=FOLDER making and ending communicators waits for all ranks, as NCCL's
  * does: for good, if one does not come. The same step of all ranks has the same number.
  */

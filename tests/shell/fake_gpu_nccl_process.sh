@@ -123,6 +123,16 @@ holds "$FB_TMP/out" ',window-copy,.*,skipped,"?engine nccl-process has no window
 FB_FAKE_NCCL_LOG=$FB_TMP/memory runs all_gather --launch group,graph --bytes 64,64K,256
 expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 6
 expect "memory" "$(cat "$FB_TMP"/memory.* | grep -c '^MemAlloc')" 4
+# A size that does not fit takes its own rows alone.
+for engine in nccl-process nccl; do
+	FB_FAKE_NCCL_MEMORY=16777216 scripts/launch 2 "$bin/all_reduce" "${fast[@]/%nccl-process/$engine}" \
+		--nccl-library "$library" --memory "$(
+			[ $engine = nccl ] && echo nccl || echo device)" --bytes 8,16M \
+		>"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of $engine" $? 5
+	expect "rows of $engine that fit" "$(grep -cE ',8,.*,(ok|few),' "$FB_TMP/out")" 1
+	expect "rows of $engine" "$(values status ',16777216,')" 'fault '
+done
 runs all_reduce --producer plain --launch threads --bytes 8
 holds "$FB_TMP/out" ',skipped,'
 library=$FB_BUILD/tests/libfake_nccl_2_18.so

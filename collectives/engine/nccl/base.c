@@ -36,6 +36,14 @@ double fb_nccl_now_us(const struct fb_nccl_base *b)
 	return clock ? 1e6 * fb_clock_now(clock) : 0;
 }
 
+int fb_nccl_base_allocate(const struct fb_nccl *nccl, void **memory, size_t bytes)
+{
+	int code = nccl->MemAlloc(memory, bytes);
+	int err = fb_nccl_error(nccl, NULL, code, "MemAlloc");
+
+	return code == FB_NCCL_CUDA_ERROR ? FB_ENOMEM : err;
+}
+
 int fb_nccl_base_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes)
 {
 	const size_t page = (size_t)2 << 20;
@@ -47,7 +55,7 @@ int fb_nccl_base_segment(struct fb_engine *engine, struct fb_segment *segment, s
 	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX,
 		      engine->group->comm);
 	part_bytes = ((size_t)wanted + page - 1) / page * page;
-	err = fb_nccl_error(nccl, NULL, nccl->MemAlloc(&memory, part_bytes), "MemAlloc");
+	err = fb_nccl_base_allocate(nccl, &memory, part_bytes);
 	err = fb_group_agree(engine->group, err);
 	if (!err)
 		err = fb_gpu_segment_adopt(segment, engine->group, &memory, 1, part_bytes,

@@ -26,6 +26,9 @@ struct fb_nccl_base {
 int fb_nccl_base_open(struct fb_nccl_base *base);
 void fb_nccl_base_close(struct fb_nccl_base *base);
 
+/* ncclMemAlloc; FB_ENOMEM (printed): CUDA has not that much, so that less may be asked for. */
+int fb_nccl_base_allocate(const struct fb_nccl *nccl, void **memory, size_t bytes);
+
 /* fb_engine_ops.segment: ncclMemAlloc's memory, which all kinds of registration take. */
 int fb_nccl_base_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes);
 

@@ -137,8 +137,7 @@ static int allocate(void *arg, int member)
 {
 	struct allocation *a = arg;
 
-	return fb_nccl_error(a->nccl, NULL, a->nccl->MemAlloc(&a->memory[member], a->bytes),
-			     "MemAlloc");
+	return fb_nccl_base_allocate(a->nccl, &a->memory[member], a->bytes);
 }
 
 static int open_team(struct process_engine *e)

@@ -19,6 +19,7 @@
 /* ncclResult_t, as far as the engine tells results apart. */
 enum {
 	FB_NCCL_SUCCESS = 0,
+	FB_NCCL_CUDA_ERROR = 1,
 	FB_NCCL_INVALID_ARGUMENT = 4,
 	FB_NCCL_INVALID_USAGE = 5,
 	FB_NCCL_REMOTE_ERROR = 6,

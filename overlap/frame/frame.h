@@ -163,6 +163,7 @@ struct fb_step_instance {
 	struct fb_step_sample *samples; /* of all repetitions so far, in order */
 	size_t nsamples, room;
 	struct fb_step_instance *base; /* what it is compared with, in the same memory; or NULL */
+	bool has_tokens;             /* their number is given, or a rank computes for them */
 	uint64_t found;              /* value of an axis that was found by measuring; 0: none */
 	bool busy_known;             /* `busy` has been measured, or cannot be */
 	struct fb_gpu_busy_shares busy;

@@ -165,7 +165,8 @@ static void describe(void *instance, struct fb_traits *traits)
 		traits->extra[FB_COMPRESSION_ERROR] =
 			i->state->program->error(&i->build, i->key->datatype);
 	traits->extra[FB_LAUNCHES] = i->graph ? 1 : launches(i, collectives);
-	traits->extra[FB_TOKENS] = (double)i->build.tokens;
+	if (i->has_tokens)
+		traits->extra[FB_TOKENS] = (double)i->build.tokens;
 	if (!i->device && fb_step_crowded(i))
 		fb_traits_flag(traits, "crowded");
 	if (i->key->bytes % i->build.element_bytes)

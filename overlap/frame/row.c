@@ -159,7 +159,7 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 	extra[FB_COMPUTE_US] = compute;
 	extra[FB_COMMUNICATION_US] = communication;
 	extra[FB_COMPUTE_TFLOPS] = fb_step_flop(&i->dag) / compute * 1e-6;
-	if (i->dag.tokens && i->parts & FB_PART_COMPUTE) {
+	if (i->has_tokens && i->dag.tokens && i->parts & FB_PART_COMPUTE) {
 		extra[FB_TOKENS_PER_S] = (double)i->dag.tokens / step_us * 1e6;
 		extra[FB_TOKENS_PER_S_RANK] = extra[FB_TOKENS_PER_S] / i->dag.nranks;
 	}

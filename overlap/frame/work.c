@@ -225,34 +225,31 @@ static int remember(struct fb_step_instance *i)
 	return err;
 }
 
-/* Collective: whether a rank computes, so that a number of tokens can take --compute. */
-static int computes(struct fb_step_instance *i, int *any)
+/* Collective: make(), and i->has_tokens. */
+static int make_first(struct fb_step_instance *i)
 {
-	int err;
+	int any = 0, err = make(i);
 
-	i->build.tokens = i->device ? STEP_TOKENS : 1;
-	err = make(i);
-	*any = 0;
 	for (int t = 0; t < i->dag.ntasks && !err; t++)
-		*any |= i->dag.tasks[t].work.kind != FB_WORK_NONE;
-	MPI_Allreduce(MPI_IN_PLACE, any, 1, MPI_INT, MPI_MAX, i->state->session->world->comm);
+		any |= i->dag.tasks[t].work.kind != FB_WORK_NONE;
+	MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, i->state->session->world->comm);
+	i->has_tokens = any || i->state->own->tokens;
 	return err;
 }
 
 int fb_step_open_work(struct fb_step_instance *i)
 {
 	uint64_t tokens = known_tokens(i);
-	int err = open_compute(i), any = 0;
+	int err = open_compute(i);
 
-	if (!err && !tokens)
-		err = computes(i, &any);
-	if (!err && any) {
-		err = calibrate(i);
-		if (!err)
-			err = remember(i);
-	}
-	if (tokens)
-		i->build.tokens = tokens;
+	i->build.tokens = tokens ? tokens : i->device ? STEP_TOKENS : 1;
+	if (!err)
+		err = make_first(i);
+	if (err || tokens || !i->has_tokens)
+		return err;
+	err = calibrate(i);
+	if (!err)
+		err = remember(i);
 	return err ? err : make(i);
 }
 

@@ -197,12 +197,18 @@ expect "code of an algorithm that is none" "$?" 3
 holds "$FB_TMP/err" "background-force: 'rong' is not accepted"
 verdict steps_force
 
-# A row without computing comes first (launch 0); the time asked for is that of the other one.
+# The row without computing has no tokens, whether it comes first (launch 0) or not; the time asked
+# for is that of the other one.
 engine=host
-go "$family" 2 contention --bytes 4K --layers 2 --hidden 64 --repeats 1 --schedule gemm \
-	--streams 0,1 --compute 1ms --launch-index 0
-expect "the first row's lanes" "$(values variant | head -n 1 | grep -o 'streams=.')" streams=0
-expect "rows of a time that nothing takes" "$(values tokens | grep -cx 1048576)" 0
+for launch in 0 1; do
+	go "$family" 2 contention --bytes 4K --layers 2 --hidden 64 --repeats 1 --schedule gemm \
+		--streams 0,1 --compute 1ms --launch-index "$launch"
+	values variant | grep -o 'streams=.' >"$FB_TMP/streams"
+	expect "the first row's lanes" "$(head -n 1 "$FB_TMP/streams")" "streams=$launch"
+	expect "tokens" "$(values tokens | sed 's/[1-9][0-9]*/some/' | paste "$FB_TMP/streams" - |
+		sort | tr '\t\n' '  ')" 'streams=0  streams=1 some '
+	expect "rows of a time that nothing takes" "$(values tokens | grep -cx 1048576)" 0
+done
 verdict steps_tokens
 
 # A checkpoint is written where the user says; nothing is left there. Facts say what that lies on.

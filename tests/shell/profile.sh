@@ -55,6 +55,16 @@ printf '%s\n' "run,,,$gpu.c2c_links,9 of 10" "run,,,$gpu.c2c_link_MBps,44712" \
 	>>"$folder/environment.csv"
 "$profile" "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
 holds "$FB_TMP/out" '^host to GPU link, C2C +- +- +50\.0 +447\.1 +11%'
+# A GPU of another host has no C2C: its slot is the least. Peers have the rate of their slots.
+rows_to "$folder/bandwidth.csv"
+row busbw_GBps=50 program=bandwidth operation=one_way "path=cuda, PCIe" "variant=dst=1;src=0"
+cp "$folder/environment.csv" "$FB_TMP/superchip.csv"
+printf '%s\n' "node,n2,,gpu.0000:02:00.0.pci_lanes,16 of 16" \
+	"node,n2,,gpu.0000:02:00.0.pci_speed,32.0 GT/s PCIe" >>"$folder/environment.csv"
+"$profile" "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
+holds "$FB_TMP/out" '^host to GPU link +- +- +50\.0 +63\.0 +79%'
+holds "$FB_TMP/out" '^PCIe +.* +50\.0 +63\.0 +79%'
+mv "$FB_TMP/superchip.csv" "$folder/environment.csv"
 # Links of which none is active leave PCIe.
 sed -i 's/9 of 10/0 of 10/; /c2c_link_MBps/d' "$folder/environment.csv"
 "$profile" "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"

@@ -145,16 +145,25 @@ static double slot_rate(const char *lanes, const char *speed)
 	return known(now * lane_rate(strtod(speed, NULL)));
 }
 
-double fb_link_host(const struct fb_node_facts *facts, const char *host, const char *gpu)
+static double of_pcie(const struct fb_node_facts *facts, const char *host, const char *gpu)
 {
 	double slot = slot_rate(gpu_fact(facts, host, gpu, "pci_lanes"),
 				gpu_fact(facts, host, gpu, "pci_speed"));
-	double c2c = of_links(gpu_fact(facts, host, gpu, "c2c_links"),
-			      gpu_fact(facts, host, gpu, "c2c_link_MBps"));
 
-	if (c2c > 0)
-		return c2c;
 	return slot > 0 ? slot : known(of_model(facts, host, gpu, false));
+}
+
+static double of_c2c(const struct fb_node_facts *facts, const char *host, const char *gpu)
+{
+	return of_links(gpu_fact(facts, host, gpu, "c2c_links"),
+			gpu_fact(facts, host, gpu, "c2c_link_MBps"));
+}
+
+double fb_link_host(const struct fb_node_facts *facts, const char *host, const char *gpu)
+{
+	double c2c = of_c2c(facts, host, gpu);
+
+	return c2c > 0 ? c2c : of_pcie(facts, host, gpu);
 }
 
 double fb_link_port(const struct fb_node_facts *facts, const char *host, const char *port)
@@ -231,12 +240,17 @@ void fb_link_of(const struct fb_node_facts *facts, const char *path, const char 
 		snprintf(link->kind, sizeof(link->kind), "NVLink");
 		link->GBps = least_of_gpus(facts, nvlink_to_peer);
 		link->advice = nvlink_advice;
-	} else if (strstr(path, "host to GPU link") || strstr(path, ", PCIe")) {
-		bool c2c = find(facts, NULL, "gpu.*.c2c_link_MBps");
+	} else if (strstr(path, ", PCIe")) {
+		snprintf(link->kind, sizeof(link->kind), "PCIe");
+		link->GBps = least_of_gpus(facts, of_pcie);
+		link->advice = pcie_advice;
+	} else if (strstr(path, "host to GPU link")) {
+		bool c2c;
 
-		snprintf(link->kind, sizeof(link->kind), "%s%s",
-			 strstr(path, ", PCIe") ? "PCIe" : "host to GPU link", c2c ? ", C2C" : "");
 		link->GBps = least_of_gpus(facts, fb_link_host);
+		/* Other hosts' GPUs may have PCIe alone, and then it is the least. */
+		c2c = link->GBps >= least_of_gpus(facts, of_c2c);
+		snprintf(link->kind, sizeof(link->kind), "host to GPU link%s", c2c ? ", C2C" : "");
 		link->advice = c2c ? c2c_advice : pcie_advice;
 	} else if (fb_carrier_devices(path, names) && *names && strcmp(names, "lo")) {
 		snprintf(link->kind, sizeof(link->kind), "%s %.80s", rdma ? "rdma" : "tcp", names);

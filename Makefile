@@ -353,7 +353,7 @@ compile_commands.json: $(B)/flags $(B)/sources
 	for f in $(EVERY_SRC); do \
 		printf '%s\n{"directory": "%s", "file": "%s", "command": "%s -c %s"}' "$$sep" \
 			'$(CURDIR)' "$$f" "$(CC) $$flags" "$$f"; sep=','; \
-	done >$@.$(NEW); printf '\n]\n' >>$@.$(NEW); mv $@.$(NEW) $@
+	done >$(B)/$@.$(NEW); printf '\n]\n' >>$(B)/$@.$(NEW); mv $(B)/$@.$(NEW) $@
 
 run: ## set up, build and run the quick study (NP=4 ranks)
 	@scripts/run

@@ -27,7 +27,7 @@ bool fb_mount_of(const char *table, const char *folder, struct fb_mount *mount)
 		    makedev(high, low) != at.st_dev)
 			continue;
 		snprintf(mount->file_system, FB_MOUNT_CHARS, "%s %s;%s", kind, options, own);
-		/* Btrfs and others have device numbers that are no disk's. */
+		/* Some have a device number that is no disk's. */
 		if (!stat(source, &device) && S_ISBLK(device.st_mode))
 			at.st_dev = device.st_rdev;
 		mount->major = major(at.st_dev);

@@ -15,8 +15,8 @@ struct fb_mount {
 
 /*
  * Fills in the file system that the folder (NULL: $TMPDIR, or /tmp) is on. False: the table of
- * mounts (/proc/self/mountinfo) does not say. Some file systems have other device numbers in their
- * files than in that table.
+ * mounts (/proc/self/mountinfo) does not say. Files of Btrfs and some others have other device
+ * numbers than that table.
  */
 bool fb_mount_of(const char *table, const char *folder, struct fb_mount *mount);
 

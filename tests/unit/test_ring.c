@@ -32,7 +32,7 @@ int main(void)
 
 	if (err) {
 		printf("SKIP ring: %s\n", strerror(err));
-		return 77;
+		return CHECK_SKIP;
 	}
 	CHECK_INT(pipe(fd), 0);
 	fb_ring_add(&ring, fd[0], false, &iov, 1, (uint64_t)-1, NULL);

@@ -38,7 +38,10 @@ step() {
 	name=step-$(printf '%02d' $((number + 1)))
 	write_study "$name" "$launches" "$@"
 	planned=$("${study_tool[@]}" -- "$results/$name.study" | grep -c '^[0-9]')
+	[ -z "$stop_reason" ] || stop_incomplete
 	[ "$planned" -gt 0 ] || exit 3
+	[ "$number" -gt 0 ] || [ "$planned" -le "$most" ] ||
+		die "--budget $most: the first step takes $planned launches"
 	if [ $((used + planned)) -gt "$most" ] || { [ -n "$minutes" ] &&
 		[ "$(spent)" -ge $((60 * minutes)) ]; }; then
 		over="the budget is over after $used launches in $(duration "$(spent)")"
@@ -64,16 +67,21 @@ step() {
 	done < <(grep '^[0-9]' "$results/$name/plan.tsv" | cut -f 6 | sort -u)
 }
 
-# Seconds that all launches took.
+# Seconds that all launches of the steps so far took. A search that is resumed does not count steps
+# that it has not come to, so that it decides as it did at first.
 spent() {
-	cat "$results"/step-*/launches.csv 2>/dev/null |
+	local i
+
+	for ((i = 1; i <= number; i++)); do
+		cat "$results/step-$(printf '%02d' "$i")/launches.csv"
+	done |
 		awk -F, '$1 != "index" { s += $11 } END { printf "%d", s }'
 }
 
 search_product() {
 	step "${axis[@]/#/env }"
 	[ "$found" != none ] || return 0
-	ran_of+=("$(difference "$found")"$'\t'"$kept_ran")
+	ran_of=("$(difference "$found")"$'\t'"$kept_ran")
 	best=$found
 }
 
@@ -99,7 +107,9 @@ search_steps() {
 				current[i]=$word
 				[ "$(combine "${current[@]}")" != "$found" ] || break
 			done
-			ran_of+=("$(difference "$found")"$'\t'"$kept_ran")
+			# What an axis had before is in the combination no longer.
+			ran_of[i]=$word$'\t'$kept_ran
+			[ "$word" != - ] || unset "ran_of[i]"
 			best=$found unchanged=1
 			[ "$best" != "$before" ] || die "step $number kept what it began with"
 		fi
@@ -129,7 +139,7 @@ search() {
 	ratio: $metric by that of the best combination so far, geometric mean over rows and
 	launches. These ratios are biased, because the best of $tried measured combinations was
 	taken, which is partly luck. Each interval is a 95% interval for itself: of $tried that
-	change nothing, about $(awk -v n="$tried" 'BEGIN { printf "%.1f", n / 40 }') would be kept.
-	Only the proof counts.
+	change nothing, about $(awk -v n="$tried" 'BEGIN { printf "%.1f", n / 40 }') would be called
+	better. Only the proof counts.
 	END
 }

@@ -83,7 +83,7 @@ struct effect {
 	double ratio, low, high;
 	size_t launches, rows; /* in all launches */
 	size_t lacking;	       /* rows of the base that the variant has not measured */
-	size_t other_path, other_channels, untold;
+	size_t other_path, other_channels, other, untold;
 };
 
 static int by_text(const void *a, const void *b)
@@ -202,11 +202,13 @@ static struct launch *launch_of(struct launch **launch, size_t *count, uint64_t 
 
 static void note_ran(struct effect *effect, const struct row *base, const struct row *row)
 {
+	bool path = strcmp(base->path, row->path) != 0;
 	bool channels = strcmp(base->channels, row->channels) != 0;
 
 	effect->untold += !*base->path && !*row->path && !channels;
-	effect->other_path += strcmp(base->path, row->path) != 0;
+	effect->other_path += path;
 	effect->other_channels += channels;
+	effect->other += path || channels;
 }
 
 /* The interval of the mean of one logarithm for each launch. */
@@ -272,14 +274,11 @@ static const char *ran_text(const struct effect *effect)
 {
 	if (!effect->rows || effect->untold == effect->rows)
 		return "untold";
-	if (!effect->other_path && !effect->other_channels)
+	if (!effect->other)
 		return "same";
 	return fb_new_text("%s%s%s of %zu/%zu", effect->other_path ? "path" : "",
 			   effect->other_path && effect->other_channels ? ", " : "",
-			   effect->other_channels ? "channels" : "",
-			   effect->other_path > effect->other_channels ? effect->other_path
-								       : effect->other_channels,
-			   effect->rows);
+			   effect->other_channels ? "channels" : "", effect->other, effect->rows);
 }
 
 static int by_ratio(const void *a, const void *b)
@@ -294,11 +293,15 @@ static int by_ratio(const void *a, const void *b)
 static void print(const struct effect *effect, size_t count, const char *base,
 		  const struct fb_metric_name *metric, bool lines)
 {
+	size_t good = 0; /* those without a ratio come last in each order */
+
+	while (good < count && !isnan(effect[good].ratio))
+		good++;
 	if (!lines)
 		printf("%-44s %6s %15s %8s %6s %-10s %s\n", "variant", "ratio", "95% interval",
 		       "launches", "rows", "", "ran");
 	for (size_t i = 0; i < count; i++) {
-		const struct effect *e = &effect[metric->rate ? count - 1 - i : i];
+		const struct effect *e = &effect[metric->rate && i < good ? good - 1 - i : i];
 		const char *variant = *e->variant ? e->variant : "-";
 		const char *verdict = verdict_of(e, metric->rate), *ran = ran_text(e);
 
@@ -310,8 +313,9 @@ static void print(const struct effect *effect, size_t count, const char *base,
 			       e->low, e->high, e->launches, e->rows, verdict, ran);
 	}
 	if (!lines)
-		printf("\nratio: %s by that of %s, geometric mean; each interval is for itself: of "
-		       "20 variants that change nothing one is outside of it by chance\n",
+		printf("\nratio: %s by that of %s, geometric mean. Each interval is computed "
+		       "alone: on average one of 20 variants that change nothing has an interval "
+		       "without 1.\n",
 		       metric->column, *base ? base : "the variant without variables");
 }
 

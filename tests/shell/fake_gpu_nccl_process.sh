@@ -125,7 +125,8 @@ expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 6
 expect "memory" "$(cat "$FB_TMP"/memory.* | grep -c '^MemAlloc')" 4
 # A size that does not fit takes its own rows alone.
 for engine in nccl-process nccl; do
-	FB_FAKE_NCCL_MEMORY=16777216 scripts/launch 2 "$bin/all_reduce" "${fast[@]/%nccl-process/$engine}" \
+	FB_FAKE_NCCL_MEMORY=16777216 scripts/launch 2 "$bin/all_reduce" \
+		"${fast[@]/%nccl-process/$engine}" \
 		--nccl-library "$library" --memory "$(
 			[ $engine = nccl ] && echo nccl || echo device)" --bytes 8,16M \
 		>"$FB_TMP/out" 2>"$FB_TMP/err"

@@ -24,10 +24,10 @@ struct instance {
 	struct fb_life_state *state;
 	double (*us)[STEPS]; /* [most], of this rank's repetitions, in order; later the slowest's */
 	size_t n;
-	struct holding taken; /* by the first repetition, when it had called */
-	struct holding before; /* it */
+	struct holding taken; /* by the communicators, when they had been called */
+	struct holding before; /* the first repetition */
 	double (*held)[MEMORIES]; /* [most] beyond that, as `us`; NULL where nothing is kept */
-	bool looked;
+	int looks;
 };
 
 /* The memory alone. Reads /proc; zeroes where it says nothing. */
@@ -232,12 +232,16 @@ static int repeat(struct instance *i)
 	} part[STEPS] = {{c->life->create, "creating communicators"},
 			 {c->life->call, "first call on communicators"},
 			 {c->life->destroy, "destroying communicators"}};
+	/* The first repetition of a process also loads what CUDA and NCCL keep from then on. */
+	bool looks = i->looks < (c->life->anew ? 2 : 1);
 	double us[STEPS] = {0};
-	struct holding after;
+	struct holding before = {0}, after;
 	int err = FB_OK;
 
-	if (!i->looked)
-		i->before = look(c);
+	if (looks)
+		before = look(c);
+	if (!i->looks)
+		i->before = before;
 	for (int step = 0; step < STEPS && !err; step++) {
 		uint64_t start;
 
@@ -249,12 +253,12 @@ static int repeat(struct instance *i)
 			err = part[step].act(c);
 		us[step] = 1e6 * fb_clock_seconds(c->session->clock,
 						  fb_clock_ticks(c->session->clock) - start);
-		if (step == 1 && !i->looked) {
+		if (step == 1 && looks) {
 			after = look(c);
-			i->taken = (struct holding){i->before.device - after.device,
-						    after.host - i->before.host,
-						    after.sockets - i->before.sockets};
-			i->looked = true;
+			i->taken = (struct holding){before.device - after.device,
+						    after.host - before.host,
+						    after.sockets - before.sockets};
+			i->looks++;
 		}
 	}
 	if (i->n == MOST_SAMPLES) {
@@ -279,6 +283,13 @@ int fb_life_run(void *arg, int calls)
 	for (int call = 0; call < calls && !err; call++)
 		err = repeat(arg);
 	return err;
+}
+
+bool fb_life_anew(void *arg)
+{
+	const struct instance *i = arg;
+
+	return i->context.life->anew;
 }
 
 struct checking {

@@ -57,6 +57,7 @@ struct fb_life {
 	enum fb_life_members members;
 	bool grid;      /* takes --grid */
 	bool registers; /* takes --registration */
+	bool anew;      /* communicators are made and ended in each repetition */
 	bool keeps;     /* from one repetition to the next, so its memory is read in each of them */
 	/* Members of struct fb_nccl that it calls; the same offset twice for one. */
 	size_t needs[2];

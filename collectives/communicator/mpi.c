@@ -127,12 +127,14 @@ static int call(struct fb_life_context *c)
 }
 
 const struct fb_life fb_lives_mpi[] = {
-	{.engine = "mpi", .operation = "dup", .grid = true, .begin = begin, .end = end,
-	 .create = create_dup, .call = call, .destroy = destroy, .help = "MPI_Comm_dup"},
-	{.engine = "mpi", .operation = "split", .grid = true, .begin = begin, .end = end,
-	 .create = create_split, .call = call, .destroy = destroy, .help = "MPI_Comm_split"},
-	{.engine = "mpi", .operation = "create_group", .grid = true, .begin = begin, .end = end,
-	 .create = create_from_group, .call = call, .destroy = destroy,
+	{.engine = "mpi", .operation = "dup", .grid = true, .anew = true, .begin = begin,
+	 .end = end, .create = create_dup, .call = call, .destroy = destroy,
+	 .help = "MPI_Comm_dup"},
+	{.engine = "mpi", .operation = "split", .grid = true, .anew = true, .begin = begin,
+	 .end = end, .create = create_split, .call = call, .destroy = destroy,
+	 .help = "MPI_Comm_split"},
+	{.engine = "mpi", .operation = "create_group", .grid = true, .anew = true, .begin = begin,
+	 .end = end, .create = create_from_group, .call = call, .destroy = destroy,
 	 .help = "MPI_Comm_create_group"},
 	{.engine = "mpi", .operation = "reuse", .grid = true, .begin = begin_reused, .end = end,
 	 .call = call, .help = "made once: only the call"},

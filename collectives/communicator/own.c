@@ -86,8 +86,9 @@ static int call(struct fb_life_context *c)
 }
 
 const struct fb_life fb_lives_own[] = {
-	{.operation = "open", .grid = true, .begin = begin, .end = end, .create = create,
-	 .call = call, .destroy = destroy, .help = "an engine opened, all_reduce prepared"},
+	{.operation = "open", .grid = true, .anew = true, .begin = begin, .end = end,
+	 .create = create, .call = call, .destroy = destroy,
+	 .help = "an engine opened, all_reduce prepared"},
 	{.operation = "reuse", .grid = true, .begin = begin_reused, .end = end, .call = call,
 	 .help = "opened once: only the call"},
 	{.operation = NULL},

@@ -137,8 +137,8 @@ static void end(struct fb_life_context *c)
 }
 
 #define WHOLE                                                                                      \
-	.engine = "nccl-process", .begin = begin, .end = end, .create = create, .call = call,      \
-	.destroy = destroy
+	.engine = "nccl-process", .anew = true, .begin = begin, .end = end, .create = create,      \
+	.call = call, .destroy = destroy
 
 const struct fb_life fb_lives_nccl_process[] = {
 	{WHOLE, .operation = "init_all", .help = "ncclCommInitAll"},

@@ -239,7 +239,7 @@ static void end_fragment(struct fb_life_context *c)
 #define HAS(member) { offsetof(struct fb_nccl, member), offsetof(struct fb_nccl, member) }
 #define BOTH(a, b) { offsetof(struct fb_nccl, a), offsetof(struct fb_nccl, b) }
 #define WHOLE                                                                                      \
-	.engine = "nccl", .begin = fb_life_nccl_begin, .end = fb_life_nccl_end,                    \
+	.engine = "nccl", .anew = true, .begin = fb_life_nccl_begin, .end = fb_life_nccl_end,      \
 	.create = fb_life_nccl_create, .call = fb_life_nccl_call, .destroy = fb_life_nccl_destroy
 #define NEEDS(members, name, version) .needs = members, .named = "nccl" name, .since = (version)
 

@@ -83,6 +83,8 @@ bool fb_life_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHA
 int fb_life_set_up(void *state, const struct fb_case *c, void **instance);
 int fb_life_prime(void *instance);
 int fb_life_run(void *instance, int calls);
+bool fb_life_anew(void *instance);
+void fb_life_seconds(void *state, const struct fb_case *c, double *sample, double *other);
 int fb_life_check(void *instance, int calls, struct fb_mismatch *bad);
 void fb_life_describe(void *instance, struct fb_traits *traits);
 void fb_life_summarise(void *instance, const double *samples_us, size_t n,

@@ -162,10 +162,11 @@ static double warm_up(const struct subject *s, double first_s)
 {
 	struct fb_meter *m = s->meter;
 	bool streaming = s->key->cadence == FB_STREAMING;
-	double elapsed_s = 0, each_s = HUGE_VAL;
-	size_t calls = 0;
+	size_t calls = s->program->anew && s->program->anew(s->instance) ? 1 : 0;
+	double elapsed_s = calls ? first_s : 0, each_s = calls ? first_s : HUGE_VAL;
 	int batches = 0;
 
+	fb_cpu_time_clear(&m->cpu);
 	for (;;) {
 		size_t next = share(m->world, fb_warm_up_next(calls, elapsed_s, first_s,
 							      m->settings->max_time_s / 2));

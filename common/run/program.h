@@ -95,6 +95,12 @@ struct fb_program {
 	int (*run)(void *instance, int calls);
 
 	/*
+	 * Local: whether each repetition makes anew all that it works with. Then the first call
+	 * counts as a call of the warm-up, and is all of it where it takes long. NULL: no.
+	 */
+	bool (*anew)(void *instance);
+
+	/*
 	 * Local, once, behind the first call and the warm-up: repetitions from now on are samples.
 	 * True if those before did less than a sample does, so that their times say nothing about
 	 * one. NULL: all are alike.

@@ -58,6 +58,10 @@ refused() {
 refused "'divorce' is not accepted" --operation divorce
 refused "'mpii' is not accepted" --engine mpii
 refused "expected one that an engine of --engine has" --engine host --operation split
+# What is made anew each time is warm after the first repetition, if that takes long.
+runs 2 "$program" --engine host --operation open,reuse --communicators 8
+expect "warm-ups of what is made anew" "$(values cpu_s ',open,' | grep -c .)" 0
+expect "warm-ups of what is kept" "$(values cpu_s ',reuse,' | grep -c .)" 1
 verdict communicator_host
 
 # wrong MISUSE OPERATION ENGINE FAULT OPTION...: the fault names what the others wait in.

@@ -77,7 +77,7 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 			 const int *peers, int n)
 {
 	if (*b->cause)
-		fb_error_print("%s", b->cause);
+		fb_error_recall(b->cause);
 	if (!b->memory && !b->failed)
 		b->failed = open_memory(m, b, tier, peers, n);
 	snprintf(b->cause, sizeof(b->cause), "%s", b->failed ? fb_error_last() : "");

@@ -103,7 +103,7 @@ static int receive_all(const struct fb_kv_over_request *r, unsigned phases)
 			err = fb_mover_again(r->request.engine->mover, &spin,
 					     "waiting for a peer's pages");
 	}
-	return err;
+	return fb_mover_waited(r->request.engine->mover, err);
 }
 
 /* Until this rank's own places are free again, and nobody needs its help. */

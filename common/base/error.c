@@ -77,6 +77,11 @@ const char *fb_error_last(void)
 	return last;
 }
 
+void fb_error_recall(const char *text)
+{
+	snprintf(last, sizeof(last), "%s", text);
+}
+
 void fb_error_forget(void)
 {
 	last[0] = '\0';

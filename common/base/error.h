@@ -53,6 +53,8 @@ void fb_error_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The last of these texts of this thread since fb_error_forget(), cut to a row's reason; or "". */
 const char *fb_error_last(void);
 void fb_error_forget(void);
+/* Makes a text that was printed before the last one again. */
+void fb_error_recall(const char *text);
 /* The same text, or where there is none, what `err` means. */
 const char *fb_error_cause(int err);
 

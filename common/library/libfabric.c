@@ -44,6 +44,9 @@ static void ask(struct fi_info *hints, const struct fb_group *g, bool gpu)
 	/* Shared memory and the loopback interface reach no other host. */
 	if (!fb_group_one_host(g))
 		hints->caps |= FI_REMOTE_COMM;
+	/* Peers of the own host; in GPU memory the own rank is one. */
+	if (g->nranks > g->nnodes || gpu)
+		hints->caps |= FI_LOCAL_COMM;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
@@ -151,7 +154,8 @@ int fb_ofi_load(struct fb_ofi_end *end, const struct fb_session *session, const 
 		return FB_EUNSUPPORTED;
 	}
 	fb_fact(session, "library.libfabric.version", "%s", version);
-	fb_fact(session, "library.libfabric.provider", "%s", end->info->fabric_attr->prov_name);
+	fb_fact(session, gpu ? "library.libfabric_gpu.provider" : "library.libfabric.provider",
+		"%s", end->info->fabric_attr->prov_name);
 	return FB_OK;
 }
 

@@ -3,8 +3,8 @@
  * libfabric (OFI, OpenFabrics Interfaces), found at run time. Its interface is mostly inline
  * functions that call through tables of the objects, so its headers have to be there when this is
  * built, and only the functions below are looked up. All versions from 1.14 on serve the interface
- * of 1.14: structures only grow at their ends, and those that are handed over are the library's
- * own, or have room behind them.
+ * of 1.14: structures only grow at their ends. Of those that are handed over, fi_mr_attr and
+ * fi_cq_err_entry have room behind them; the others did not grow up to version 1.20.
  */
 #ifndef FB_COMMON_LIBRARY_LIBFABRIC_H
 #define FB_COMMON_LIBRARY_LIBFABRIC_H
@@ -12,7 +12,10 @@
 /* -DFB_WITHOUT_LIBFABRIC builds as on a machine without the headers. */
 #if defined(__has_include) && !defined(FB_WITHOUT_LIBFABRIC)
 #if __has_include(<rdma/fi_rma.h>)
+#include <rdma/fabric.h>
+#if FI_MAJOR_VERSION > 1 || FI_MINOR_VERSION >= 14
 #define FB_HAVE_LIBFABRIC 1
+#endif
 #endif
 #endif
 #ifndef FB_HAVE_LIBFABRIC
@@ -21,7 +24,6 @@
 
 #if FB_HAVE_LIBFABRIC
 
-#include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -65,15 +67,15 @@ struct fb_ofi_end {
 	struct fid_cq *cq;
 	struct fid_ep *ep;
 	struct fid_mr *mr; /* of `op`; NULL: the provider needs none */
-	uint64_t keys;     /* that this rank has chosen */
+	uint64_t keys;     /* number of keys that this rank has requested */
 	int nops;
 	struct fb_ofi_op *op, *free, *receives; /* [nops]; receives: to be posted */
-	/* Of all ranks, as fi_getname() has them; NULL: not exchanged. */
+	/* The addresses of all ranks, by fi_getname(); NULL: not exchanged. */
 	char (*names)[FB_OFI_NAME];
 	fi_addr_t *address; /* [nranks]; FI_ADDR_NOTAVAIL: not connected */
 	/*
 	 * An operation of this rank's is complete and free again; or, where op is NULL, a message
-	 * came, by itself or with a write. 0 or an error (printed).
+	 * came alone or with a write. 0 or an error (printed).
 	 */
 	int (*complete)(void *arg, const struct fb_ofi_op *op, uint64_t word);
 	void *arg;

@@ -61,10 +61,6 @@ static int open_ops(struct fb_ofi_end *end)
 {
 	int receives = smaller(end->info->rx_attr->size, FB_OFI_RECEIVES);
 
-	end->nops = receives + smaller(end->info->tx_attr->size, FB_OFI_OPS);
-	end->op = calloc((size_t)end->nops, sizeof(*end->op));
-	if (!end->op)
-		return -FI_ENOMEM;
 	for (int i = 0; i < end->nops; i++) {
 		struct fb_ofi_op **list = i < receives ? &end->receives : &end->free;
 
@@ -77,11 +73,14 @@ static int open_ops(struct fb_ofi_end *end)
 			       FI_SEND | FI_RECV, -1, &end->mr);
 }
 
-static int open_objects(struct fb_ofi_end *end, int nranks, char why[FB_REASON_CHARS])
+/* `own`: this rank's address. */
+static int open_objects(struct fb_ofi_end *end, int nranks, char own[FB_OFI_NAME],
+			char why[FB_REASON_CHARS])
 {
 	struct fi_av_attr av = {.type = end->info->domain_attr->av_type};
 	struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
 	const char *call = "fi_fabric";
+	size_t bytes = FB_OFI_NAME;
 	int status = end->ofi.fabric(end->info->fabric_attr, &end->fabric, NULL);
 
 	/* Writes of others that carry a message come on top. */
@@ -102,6 +101,8 @@ static int open_objects(struct fb_ofi_end *end, int nranks, char why[FB_REASON_C
 		status = fi_enable(end->ep);
 	if (!status && (call = "fi_mr_regattr"))
 		status = open_ops(end);
+	if (!status && (call = "fi_getname"))
+		status = fi_getname(&end->ep->fid, own, &bytes);
 	if (!status)
 		return FB_OK;
 	snprintf(why, FB_REASON_CHARS, "%s by libfabric's %.60s: %s", call,
@@ -111,20 +112,20 @@ static int open_objects(struct fb_ofi_end *end, int nranks, char why[FB_REASON_C
 
 int fb_ofi_open(struct fb_ofi_end *end, const struct fb_group *g, char why[FB_REASON_CHARS])
 {
-	int err = fb_group_agree_why(g, open_objects(end, g->nranks, why), why, FB_REASON_CHARS);
 	char own[FB_OFI_NAME] = "", (*names)[FB_OFI_NAME];
-	size_t bytes = sizeof(own);
-	int status;
+	int err = FB_OK;
 
-	if (err)
-		return err;
-	status = fi_getname(&end->ep->fid, own, &bytes);
+	end->nops = smaller(end->info->rx_attr->size, FB_OFI_RECEIVES) +
+		    smaller(end->info->tx_attr->size, FB_OFI_OPS);
+	end->op = calloc((size_t)end->nops, sizeof(*end->op));
 	end->address = malloc((size_t)g->nranks * sizeof(*end->address));
 	names = calloc((size_t)g->nranks, sizeof(*names));
-	err = status ? fb_ofi_error(end, status, "fi_getname", -1) : FB_OK;
-	if (!end->address || !names)
+	if (!end->op || !end->address || !names)
 		err = fb_error(FB_ENOMEM, "libfabric: out of memory for %d ranks", g->nranks);
 	err = fb_group_agree(g, err);
+	if (!err)
+		err = fb_group_agree_why(g, open_objects(end, g->nranks, own, why), why,
+					 FB_REASON_CHARS);
 	if (err) {
 		free(names);
 		return err;
@@ -147,10 +148,14 @@ int fb_ofi_connect(struct fb_ofi_end *end, int peer)
 						    "fi_av_insert", peer);
 }
 
-/* The endpoint goes first, and with it the receives that it has still posted. */
+/*
+ * The endpoint goes first, and with it the receives that it has still posted. Where it cannot,
+ * because something uses it, what it may write to stays.
+ */
 void fb_ofi_close(struct fb_ofi_end *end)
 {
-	FB_OFI_CLOSE(end->ep);
+	if (end->ep && fi_close(&end->ep->fid))
+		return;
 	FB_OFI_CLOSE(end->mr);
 	FB_OFI_CLOSE(end->cq);
 	FB_OFI_CLOSE(end->av);

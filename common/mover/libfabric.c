@@ -32,28 +32,30 @@
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Progresses until all ranks have come: some may need this one's help for that. */
-static void meet(struct fb_ofi_mover *m)
+/* Progresses until all ranks have come: some may need this one's help. 0; else the job ends. */
+static int meet(struct fb_ofi_mover *m)
 {
 	struct fb_spin spin = {.yields = m->mover.group->oversubscribed};
 	MPI_Request request;
-	int done = 0;
+	int done = 0, err = FB_OK;
 
 	MPI_Ibarrier(m->mover.group->comm, &request);
-	while (!done) {
+	while (!done && !err) {
 		(void)fb_ofi_progress(m);
 		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-		(void)fb_spin_again(&spin);
+		if (!done)
+			err = fb_mover_again(&m->mover, &spin, "waiting for all ranks' libfabric");
 	}
+	return fb_mover_waited(&m->mover, err);
 }
 
 static void ofi_close(struct fb_mover *mover)
 {
 	struct fb_ofi_mover *m = (struct fb_ofi_mover *)mover;
 
-	/* Names are exchanged when all ranks have an endpoint. */
-	if (m->end.names)
-		meet(m);
+	/* Names are exchanged when all ranks have an endpoint. Where the job ends, all stays. */
+	if (m->end.names && meet(m))
+		return;
 	fb_ofi_close(&m->end);
 	free(m->busy);
 	free(m->arrived);
@@ -137,8 +139,9 @@ static void ofi_remove(struct fb_region *region)
 {
 	struct fb_ofi_memory *r = (struct fb_ofi_memory *)region;
 
-	/* No peer uses it any more. */
-	meet((struct fb_ofi_mover *)region->mover);
+	/* No peer uses it any more, unless the job ends. */
+	if (meet((struct fb_ofi_mover *)region->mover))
+		return;
 	FB_OFI_CLOSE(r->mr);
 	free(r);
 }
@@ -148,10 +151,14 @@ static int open_region(struct fb_region *region)
 	struct fb_ofi_memory *r = (struct fb_ofi_memory *)region;
 	struct fb_ofi_mover *m = (struct fb_ofi_mover *)region->mover;
 	const struct fb_segment *segment = region->segment;
-	int status = fb_ofi_register(&m->end, fb_segment_part(segment, m->mover.group->rank),
-				     segment->part_bytes, FI_READ | FI_WRITE | FI_REMOTE_READ |
-				     FI_REMOTE_WRITE, m->mover.ops->device ? m->gpu.device : -1,
-				     &r->mr);
+	int status;
+
+	if (m->failed)
+		return fb_error(m->failed, "mover libfabric: an earlier transfer failed");
+	status = fb_ofi_register(&m->end, fb_segment_part(segment, m->mover.group->rank),
+				 segment->part_bytes, FI_READ | FI_WRITE | FI_REMOTE_READ |
+				 FI_REMOTE_WRITE, m->mover.ops->device ? m->gpu.device : -1,
+				 &r->mr);
 
 	return status ? fb_ofi_error(&m->end, status, "fi_mr_regattr", -1) : FB_OK;
 }
@@ -201,7 +208,7 @@ static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
 	(void)ops;
 	(void)session;
 	(void)group;
-	snprintf(why, FB_REASON_CHARS, "built without libfabric's headers");
+	snprintf(why, FB_REASON_CHARS, "built without libfabric's headers of 1.14 or later");
 	return FB_EUNSUPPORTED;
 }
 

@@ -173,16 +173,12 @@ static int give_notices(struct fb_ofi_mover *m, struct fb_ofi_move *move)
 	return 1;
 }
 
-static int advance(struct fb_ofi_mover *m)
+/* Gives the notices that are due, of moves in order. 0 or an error (printed). */
+static int settle(struct fb_ofi_mover *m)
 {
-	int is = fb_ofi_read(&m->end);
-
-	if (!is)
-		is = push_moves(m);
-	if (is)
-		return is;
 	while (m->head && m->head != m->feed) {
 		struct fb_ofi_move *first = m->head;
+		int is;
 
 		/* Some notices of it may be under way already. */
 		if (!first->delivered && !all_complete(first))
@@ -197,10 +193,24 @@ static int advance(struct fb_ofi_mover *m)
 	return FB_OK;
 }
 
+/* Pieces of later moves take all operations that are free, so notices come first. */
+static int advance(struct fb_ofi_mover *m)
+{
+	int is = fb_ofi_read(&m->end);
+
+	if (!is)
+		is = settle(m);
+	if (!is)
+		is = push_moves(m);
+	return is ? is : settle(m);
+}
+
 int fb_ofi_progress(struct fb_ofi_mover *m)
 {
 	if (!m->failed)
 		m->failed = advance(m);
+	else /* Peers may still need calls of this rank. */
+		(void)fi_cq_read(m->end.cq, NULL, 0);
 	return m->failed;
 }
 

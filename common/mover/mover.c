@@ -162,11 +162,11 @@ static int say(struct fb_mover *mover, const char *doing)
 	return fb_alive(mover->session, doing);
 }
 
-/* A wait has ended well: what it said must not be taken for what the rank does next. */
-static void unsay(struct fb_mover *mover)
+int fb_mover_waited(struct fb_mover *mover, int err)
 {
-	if (mover->said)
+	if (!err && mover->said)
 		(void)say(mover, "");
+	return err;
 }
 
 int fb_mover_again(struct fb_mover *mover, struct fb_spin *spin, const char *doing)
@@ -202,9 +202,7 @@ int fb_move_wait(struct fb_move *move)
 	while (!(err = mover->ops->test(move, &done)) && !done)
 		if ((err = fb_mover_again(mover, &spin, "waiting for a transfer")))
 			break;
-	if (!err)
-		unsay(mover);
-	return err;
+	return fb_mover_waited(mover, err);
 }
 
 int fb_mover_await(struct fb_mover *mover, int from, int notice, uint64_t count)
@@ -217,9 +215,7 @@ int fb_mover_await(struct fb_mover *mover, int from, int notice, uint64_t count)
 	while (!(err = mover->ops->arrived(mover, from, notice, &have)) && have < count)
 		if ((err = fb_mover_again_for(mover, &spin, &wait, have)))
 			break;
-	if (!err)
-		unsay(mover);
-	return err;
+	return fb_mover_waited(mover, err);
 }
 
 /* --- what movers have in common --------------------------------------------------------------- */

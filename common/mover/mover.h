@@ -274,10 +274,10 @@ int fb_move_prepare_checked(struct fb_mover *mover, const struct fb_transfer *tr
  * looks up now and then. `doing` is what the watchdog says. 0 or an error (printed).
  */
 int fb_mover_again(struct fb_mover *mover, struct fb_spin *spin, const char *doing);
-/* The same for a notice of which `have` have come; the watchdog says which and how many. */
 int fb_mover_again_for(struct fb_mover *mover, struct fb_spin *spin, const struct fb_wait *wait,
-		       uint64_t have);
-
+		       uint64_t have); /* for a notice of which `have` have come, and says so */
+/* The wait is over. After 0 the watchdog forgets it: the rank does something else. `err`. */
+int fb_mover_waited(struct fb_mover *mover, int err);
 /* Waits until the move is done, or until so many notices have come. 0 or an error (printed). */
 int fb_move_wait(struct fb_move *move);
 int fb_mover_await(struct fb_mover *mover, int from, int notice, uint64_t count);

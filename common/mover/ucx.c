@@ -72,7 +72,7 @@ static int meet(struct fb_ucx_mover *m)
 		if (!done)
 			err = fb_mover_again(&m->mover, &spin, "waiting for all ranks' UCX");
 	}
-	return err;
+	return fb_mover_waited(&m->mover, err);
 }
 
 /* All ends go, which may need the peers' help; as meet(). */

@@ -35,7 +35,9 @@ static _Noreturn void fail(const struct subject *s, const char *what, int err)
 	char reason[FB_REASON_CHARS];
 
 	fb_reason(s->meter->world, what, err, reason);
-	fb_error_print("%s", reason);
+	/* Where the job ends already, it is no cause. */
+	if (err != FB_ETIMEOUT)
+		fb_error_print("%s", reason);
 	fb_watchdog_fail(s->meter->watchdog, reason);
 }
 

@@ -146,7 +146,7 @@ static int receive(struct fb_stream *s, uint64_t call, uint32_t layers, struct p
 		else
 			err = fb_mover_again_for(fb_stream_mover(s), &spin, &wait, count);
 	}
-	return err;
+	return fb_mover_waited(fb_stream_mover(s), err);
 }
 
 /* Rank 1: the rest of the first token, and the leave for the next request. */

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 300
 #
-# A mover one of whose calls fails on one rank (tests/fake/libmover_broken.c), in every program that
-# moves data by movers: registration, connection and preparation in setup, and moves of setup and of
-# measured calls. The other ranks, which may wait for what never comes, learn of it at once: the
-# case is a fault whose reason names the rank and what it said, long before the timeout.
+# A mover one of whose calls fails on one rank (tests/fake/libmover_broken.c), in handoff,
+# kv_reshard, stream and serve: registration, connection and preparation in setup, and moves of
+# setup and of measured calls. The other ranks, which may wait for what never comes, learn of it at
+# once: the case is a fault whose reason names the rank and what it said, long before the timeout.
 
 set -u
 export LC_ALL=C

@@ -41,12 +41,16 @@ static void ask(struct fi_info *hints, const struct fb_group *g, bool gpu)
 {
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->caps = FI_MSG | FI_RMA;
-	/* Shared memory and the loopback interface reach no other host. */
-	if (!fb_group_one_host(g))
+	/*
+	 * Shared memory and the loopback interface reach no other host. Whoever asks for other
+	 * hosts has to ask for peers of the own host, too; in GPU memory the own rank is one. On
+	 * one host provider shm refuses that question (1.17), and needs none.
+	 */
+	if (!fb_group_one_host(g)) {
 		hints->caps |= FI_REMOTE_COMM;
-	/* Peers of the own host; in GPU memory the own rank is one. */
-	if (g->nranks > g->nnodes || gpu)
-		hints->caps |= FI_LOCAL_COMM;
+		if (g->nranks > g->nnodes || gpu)
+			hints->caps |= FI_LOCAL_COMM;
+	}
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;

@@ -28,4 +28,7 @@ for file in scripts/studies/*.study scripts/studies/claims/*.study; do
 	done <"$FB_TMP/lines"
 done
 [ "$lines" -ge 100 ] || fail "only $lines lines"
+# A product of many axes is for scripts/search, which goes through them one by one.
+"$bin/study" scripts/studies/nccl-search.study >"$log" 2>&1 && fail "a plan of nccl-search"
+grep -q 'more than 1000 combinations' "$log" || fail "nccl-search: $(cat "$log")"
 verdict studies

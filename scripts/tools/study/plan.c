@@ -55,6 +55,11 @@ static int add_variant(struct fb_sweep_plan *plan, const struct fb_study *study,
 					"%s: env '%s' twice: accepted is each combination once",
 					study->path, variables);
 	}
+	if (plan->nvariants == FB_STUDY_VARIANTS)
+		return fb_error(FB_EINPUT,
+				"%s: more than %d combinations of ranks, nodes and env: expected "
+				"fewer; scripts/search goes through lines env one by one",
+				study->path, FB_STUDY_VARIANTS);
 	*FB_ADD(plan->variant, plan->nvariants) =
 		(struct fb_sweep_variant){.ranks = ranks, .nodes = nodes, .variables = variables};
 	return FB_OK;

@@ -14,7 +14,8 @@
 #include <stdint.h>
 
 enum { FB_SIDE_A, FB_SIDE_B, FB_SIDES };
-enum { FB_STUDY_LAUNCHES = 10000, FB_STUDY_RANKS = 1 << 20 }; /* most of them */
+/* Most of them. */
+enum { FB_STUDY_LAUNCHES = 10000, FB_STUDY_RANKS = 1 << 20, FB_STUDY_VARIANTS = 1000 };
 
 /* A program and its options. */
 struct fb_study_program {

@@ -162,7 +162,10 @@ verdict sweep_plan_bad_files
 
 # What is shipped can be read, and names programs that exist or may be absent.
 for file in "$OLDPWD"/scripts/studies/*.study; do
-	"$study" --build "$OLDPWD/build/$MPI" "$file" >out 2>err || fail "$file: $(cat err)"
+	"$study" --build "$OLDPWD/build/$MPI" "$file" >out 2>err ||
+		# A product of many axes is for scripts/search.
+		{ [[ $file == *nccl*-search.study ]] && grep -q 'more than 1000 combinations' err; } ||
+		fail "$file: $(cat err)"
 	name=$(basename "$file" .study)
 	grep -q "\`$name\`" "$OLDPWD/docs/studies.md" || fail "docs/studies.md lacks \`$name\`"
 done

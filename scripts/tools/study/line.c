@@ -159,17 +159,25 @@ static int read_env(struct fb_study *study, const struct fb_word_list *words)
 	return FB_OK;
 }
 
-static int read_goal(struct fb_study *study, const struct fb_word_list *words)
+/* A line of words that a study has once. `accepted` is what a line without words lacks. */
+static int read_once(struct fb_study *study, const struct fb_word_list *words,
+		     struct fb_word_list *into, const char *accepted)
 {
 	const struct fb_word_list more = rest(words, 1);
-	int err = check_once(study, "goal", study->goal.count > 0);
+	int err = check_once(study, words->word[0], into->count > 0);
 
 	if (err)
 		return err;
 	if (!more.count)
-		return REFUSE(study, "goal without a word: accepted is COLUMN [CONDITION...]");
-	fb_word_list_append(&study->goal, &more);
+		return REFUSE(study, "%s without %s", words->word[0], accepted);
+	fb_word_list_append(into, &more);
 	return FB_OK;
+}
+
+static int read_goal(struct fb_study *study, const struct fb_word_list *words)
+{
+	return read_once(study, words, &study->goal,
+			 "a word: accepted is COLUMN [CONDITION...]");
 }
 
 static int read_side_word(struct fb_study *study, struct fb_study_side *side, const char *word)
@@ -270,15 +278,7 @@ static int read_common(struct fb_study *study, const struct fb_word_list *words)
 
 static int read_claim(struct fb_study *study, const struct fb_word_list *words)
 {
-	const struct fb_word_list more = rest(words, 1);
-	int err = check_once(study, "claim", study->claim.count > 0);
-
-	if (err)
-		return err;
-	if (!more.count)
-		return REFUSE(study, "claim without words: accepted is a sentence");
-	fb_word_list_append(&study->claim, &more);
-	return FB_OK;
+	return read_once(study, words, &study->claim, "words: accepted is a sentence");
 }
 
 static int read_show(struct fb_study *study, const struct fb_word_list *words)

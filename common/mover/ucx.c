@@ -236,10 +236,8 @@ static void ucx_remove(struct fb_region *region)
 	for (int i = 0; r->rkey && i < m->mover.group->nranks; i++)
 		if (r->rkey[i])
 			m->ucx.rkey_destroy(r->rkey[i]);
-	/* No peer uses it any more, unless the job ends. */
-	if (meet(m))
-		return;
-	if (r->memh)
+	/* No peer uses it any more, unless the job ends: then it stays mapped. */
+	if (!meet(m) && r->memh)
 		m->ucx.mem_unmap(m->context, r->memh);
 	free(r->base);
 	free(r->rkey);

@@ -128,3 +128,17 @@ int fb_ucx_error(const struct fb_ucx *ucx, fb_ucx_status status, const char *cal
 			transports ? "; UCX_TLS=" : "", transports ? transports : "",
 			devices ? "; UCX_NET_DEVICES=" : "", devices ? devices : "");
 }
+
+int fb_ucx_complete(const struct fb_ucx *ucx, fb_ucx_pending *pending, const char *call, int peer)
+{
+	fb_ucx_status status = fb_ucx_pending_error(*pending);
+
+	if (!status && *pending) {
+		status = ucx->request_check_status(*pending);
+		if (status == FB_UCX_IN_PROGRESS)
+			return 0;
+		ucx->request_free(*pending);
+	}
+	*pending = NULL;
+	return status ? fb_ucx_error(ucx, status, call, peer) : 1;
+}

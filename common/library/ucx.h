@@ -230,6 +230,12 @@ int fb_ucx_gather(const struct fb_group *group, const void *own, size_t bytes, c
 /* Prints the call (without "ucp_"), its peer if that is not negative, and the meaning. FB_ESYS. */
 int fb_ucx_error(const struct fb_ucx *ucx, fb_ucx_status status, const char *call, int peer);
 
+/*
+ * Local: 1: what `call` (for messages) returned is complete, freed and NULL; 0: not yet; else its
+ * error (printed).
+ */
+int fb_ucx_complete(const struct fb_ucx *ucx, fb_ucx_pending *pending, const char *call, int peer);
+
 /* "UCX 1.13.1 posix/memory+cma/memory": what the endpoint is made of. */
 void fb_ucx_path(const struct fb_ucx *ucx, void *ep, char *path, size_t n);
 

@@ -25,28 +25,21 @@
 #include <stdlib.h>
 
 #include "common/base/error.h"
-#include "common/base/spin.h"
 #include "common/cuda/gpu_direct.h"
 
 #if FB_HAVE_LIBFABRIC
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Progresses until all ranks have come: some may need this one's help. 0; else the job ends. */
-static int meet(struct fb_ofi_mover *m)
+static void progress(struct fb_mover *mover)
 {
-	struct fb_spin spin = {.yields = m->mover.group->oversubscribed};
-	MPI_Request request;
-	int done = 0, err = FB_OK;
+	(void)fb_ofi_progress((struct fb_ofi_mover *)mover);
+}
 
-	MPI_Ibarrier(m->mover.group->comm, &request);
-	while (!done && !err) {
-		(void)fb_ofi_progress(m);
-		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-		if (!done)
-			err = fb_mover_again(&m->mover, &spin, "waiting for all ranks' libfabric");
-	}
-	return fb_mover_waited(&m->mover, err);
+/* 0; else the job ends. */
+static int progress_barrier(struct fb_mover *mover)
+{
+	return fb_mover_barrier(mover, progress, "waiting for all ranks' libfabric");
 }
 
 static void ofi_close(struct fb_mover *mover)
@@ -54,7 +47,7 @@ static void ofi_close(struct fb_mover *mover)
 	struct fb_ofi_mover *m = (struct fb_ofi_mover *)mover;
 
 	/* Names are exchanged when all ranks have an endpoint. Where the job ends, all stays. */
-	if (m->end.names && meet(m))
+	if (m->end.names && progress_barrier(mover))
 		return;
 	fb_ofi_close(&m->end);
 	free(m->busy);
@@ -140,7 +133,7 @@ static void ofi_remove(struct fb_region *region)
 	struct fb_ofi_memory *r = (struct fb_ofi_memory *)region;
 
 	/* No peer uses it any more, unless the job ends. */
-	if (meet((struct fb_ofi_mover *)region->mover))
+	if (progress_barrier(region->mover))
 		return;
 	FB_OFI_CLOSE(r->mr);
 	free(r);

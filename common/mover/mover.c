@@ -192,6 +192,23 @@ int fb_mover_again_for(struct fb_mover *mover, struct fb_spin *spin, const struc
 	return say(mover, doing);
 }
 
+int fb_mover_barrier(struct fb_mover *mover, void (*progress)(struct fb_mover *mover),
+		     const char *doing)
+{
+	struct fb_spin spin = {.yields = mover->group->oversubscribed};
+	MPI_Request request;
+	int done = 0, err = FB_OK;
+
+	MPI_Ibarrier(mover->group->comm, &request);
+	while (!done && !err) {
+		progress(mover);
+		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+		if (!done)
+			err = fb_mover_again(mover, &spin, doing);
+	}
+	return fb_mover_waited(mover, err);
+}
+
 int fb_move_wait(struct fb_move *move)
 {
 	struct fb_mover *mover = move->mover;

@@ -135,9 +135,8 @@ struct fb_mover_ops {
 	int (*connect)(struct fb_mover *mover, const int *peers, int n);
 
 	/*
-	 * Local: makes a move of the checked transfers `given`. `form` is one of forms, or NULL.
-	 * 0, FB_ENOMEM or FB_ESYS (printed), or FB_EUNSUPPORTED (not printed) where the form
-	 * cannot do these transfers. Not called with a form that ops->can refuses.
+	 * Local: makes a move of the checked transfers `given` in a form (NULL: the usual one) that
+	 * ops->can allows. 0, FB_ENOMEM or FB_ESYS (printed), or FB_EUNSUPPORTED (not printed).
 	 */
 	int (*prepare)(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		       struct fb_move **move);
@@ -211,8 +210,6 @@ fb_mover_plugin_fn fb_mover_plugin;
  */
 int fb_movers_load(void);
 
-/* --- mover.c ---------------------------------------------------------------------------------- */
-
 /* The index of a form in ops->forms; 0 for NULL; -1: there is no such form. */
 int fb_mover_form(const struct fb_mover_ops *ops, const char *form);
 
@@ -278,6 +275,9 @@ int fb_mover_again_for(struct fb_mover *mover, struct fb_spin *spin, const struc
 		       uint64_t have); /* for a notice of which `have` have come, and says so */
 /* The wait is over. After 0 the watchdog forgets it: the rank does something else. `err`. */
 int fb_mover_waited(struct fb_mover *mover, int err);
+/* Collective: progresses until all ranks have come, as some need this one's help. Else as above. */
+int fb_mover_barrier(struct fb_mover *mover, void (*progress)(struct fb_mover *mover),
+		     const char *doing);
 /* Waits until the move is done, or until so many notices have come. 0 or an error (printed). */
 int fb_move_wait(struct fb_move *move);
 int fb_mover_await(struct fb_mover *mover, int from, int notice, uint64_t count);

@@ -161,11 +161,29 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 	return status ? FB_EUNSUPPORTED : FB_OK;
 }
 
+static void progress(struct fb_mover *mover)
+{
+	uint64_t ignored;
+
+	if (((struct fb_nixl_mover *)mover)->map)
+		(void)fb_nixl_arrived(mover, mover->group->rank, 1, &ignored);
+}
+
+int fb_nixl_settled(struct fb_nixl_mover *m)
+{
+	int err = fb_mover_barrier(&m->mover, progress, "waiting for all ranks' NIXL");
+
+	return err ? err : m->failed;
+}
+
 void fb_nixl_close(struct fb_mover *mover)
 {
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)mover;
 
-	MPI_Barrier(mover->group->comm);
+	if (fb_nixl_settled(m)) {
+		free(fb_nixl_ucx_pass_on(m));
+		return;
+	}
 	if (m->map)
 		m->api.destroy_notif_map(m->map);
 	if (m->args)
@@ -240,8 +258,7 @@ static void nixl_remove(struct fb_region *region)
 	struct fb_nixl_region *r = (struct fb_nixl_region *)region;
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)region->mover;
 
-	MPI_Barrier(m->mover.group->comm);
-	if (r->list) {
+	if (!fb_nixl_settled(m) && r->list) {
 		m->api.deregister_mem(m->agent, r->list, m->args);
 		m->api.destroy_reg_dlist(r->list);
 	}

@@ -101,6 +101,7 @@ struct fb_nixl_mover {
 	void *agent, *backend, *args, *map;
 	struct fb_nixl_counter (*counter)[FB_NOTICES + 1]; /* [nranks] */
 	struct fb_nixl_move *first; /* posted and not done */
+	int failed; /* why nothing moves any more (printed), or 0: requests may still run */
 	double payload, tcp_before;
 	const char *plugin; /* "UCX" */
 	bool files;	    /* the other side of transfers is a file of this rank */
@@ -162,6 +163,11 @@ int fb_nixl_load_metadata(struct fb_nixl_mover *m, int rank, const char *data, s
 int fb_nixl_open(struct fb_mover **mover, const struct fb_mover_ops *ops, const char *plugin,
 		 const char *variable, const struct fb_session *session,
 		 const struct fb_group *group, char why[FB_REASON_CHARS]);
+/*
+ * Collective: progresses until all ranks have come. 0; or the job ends, requests may still run, and
+ * what they use stays.
+ */
+int fb_nixl_settled(struct fb_nixl_mover *m);
 /* Local: registers what the list has, or destroys it and sets it to NULL. NIXL's status. */
 int fb_nixl_register_list(struct fb_nixl_mover *m, void **list);
 /* Local: the rank's memory as the plugin knows it. 0 or FB_ESYS (printed). */

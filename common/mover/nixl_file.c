@@ -43,10 +43,13 @@ static void remove_region(struct fb_region *region)
 	struct fb_nixl_region *r = (struct fb_nixl_region *)region;
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)region->mover;
 
-	drop(m, r->list);
-	drop(m, r->file_list);
-	if (r->fd >= 0)
-		close(r->fd);
+	/* After an error requests may still run: then the file stays, too. */
+	if (!m->failed) {
+		drop(m, r->list);
+		drop(m, r->file_list);
+		if (r->fd >= 0)
+			close(r->fd);
+	}
 	free(r);
 }
 

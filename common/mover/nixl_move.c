@@ -5,11 +5,14 @@
 
 #include "common/mover/nixl.h"
 
+/* After an error NIXL may still read and write the pieces, and asks for their state: it stays. */
 void fb_nixl_release(struct fb_move *move)
 {
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)move->mover;
 	struct fb_nixl_move *n = (struct fb_nixl_move *)move;
 
+	if (n->listed)
+		return;
 	for (uint32_t i = 0; i < move->transfers; i++) {
 		if (n->part[i].request) {
 			m->api.release_xfer_req(m->agent, n->part[i].request);
@@ -178,7 +181,7 @@ static int request_failed(struct fb_nixl_mover *m, const struct fb_transfer *t, 
 }
 
 /* NIXL completes requests, and notifies their peers, only when it is asked for their state. */
-static int progress(struct fb_nixl_mover *m)
+static int complete_requests(struct fb_nixl_mover *m)
 {
 	struct fb_nixl_move **at = &m->first;
 
@@ -212,6 +215,14 @@ static int progress(struct fb_nixl_mover *m)
 	return FB_OK;
 }
 
+/* After an error nothing moves any more: the job ends. */
+static int progress(struct fb_nixl_mover *m)
+{
+	if (!m->failed)
+		m->failed = complete_requests(m);
+	return m->failed;
+}
+
 int fb_nixl_post(struct fb_move *move)
 {
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)move->mover;
@@ -223,6 +234,8 @@ int fb_nixl_post(struct fb_move *move)
 	n->next = m->first;
 	n->listed = true;
 	m->first = n;
+	if (err)
+		m->failed = err;
 	return err;
 }
 
@@ -267,19 +280,18 @@ int fb_nixl_test(struct fb_move *move, bool *done)
 {
 	int err = progress((struct fb_nixl_mover *)move->mover);
 
-	*done = !((struct fb_nixl_move *)move)->listed;
+	*done = !err && !((struct fb_nixl_move *)move)->listed;
 	return err;
 }
 
 int fb_nixl_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count_)
 {
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)mover;
-	int err = progress(m);
 
-	if (!err)
-		err = take_all(m);
+	if (!progress(m))
+		m->failed = take_all(m);
 	*count_ = m->counter[from][notice].count;
-	return err;
+	return m->failed;
 }
 
 /* Without this check another agent's metadata would fail with the first request, if at all. */

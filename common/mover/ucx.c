@@ -58,39 +58,35 @@ static void note_failure(void *arg, void *ep, fb_ucx_status status)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Progresses until all ranks have come: some may need this one's help. 0; else the job ends. */
-static int meet(struct fb_ucx_mover *m)
+static void progress(struct fb_mover *mover)
 {
-	struct fb_spin spin = {.yields = m->mover.group->oversubscribed};
-	MPI_Request request;
-	int done = 0, err = FB_OK;
+	const struct fb_ucx_mover *m = (const struct fb_ucx_mover *)mover;
 
-	MPI_Ibarrier(m->mover.group->comm, &request);
-	while (!done && !err) {
-		m->ucx.worker_progress(m->worker);
-		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-		if (!done)
-			err = fb_mover_again(&m->mover, &spin, "waiting for all ranks' UCX");
-	}
-	return fb_mover_waited(&m->mover, err);
+	m->ucx.worker_progress(m->worker);
 }
 
-/* All ends go, which may need the peers' help; as meet(). */
+/* 0; else the job ends. */
+static int progress_barrier(struct fb_ucx_mover *m)
+{
+	return fb_mover_barrier(&m->mover, progress, "waiting for all ranks' UCX");
+}
+
+/* All ends go, which may need the peers' help; as progress_barrier(). */
 static int close_ends(struct fb_ucx_mover *m)
 {
 	static const struct fb_ucx_op op = {.mask = 0};
-	int nranks = m->mover.group->nranks, err = m->address_at ? meet(m) : FB_OK;
+	int nranks = m->mover.group->nranks, err = m->address_at ? progress_barrier(m) : FB_OK;
 
 	for (int r = 0; m->ep && r < nranks && !err; r++) {
 		struct fb_spin spin = {.yields = m->mover.group->oversubscribed};
 		fb_ucx_pending closing = m->ep[r] ? m->ucx.ep_close_nbx(m->ep[r], &op) : NULL;
 
-		while (closing && !err && !fb_ucx_complete(m, &closing, "ep_close_nbx", r)) {
+		while (closing && !err && !fb_ucx_complete(&m->ucx, &closing, "ep_close_nbx", r)) {
 			m->ucx.worker_progress(m->worker);
 			err = fb_mover_again(&m->mover, &spin, "closing UCX's endpoints");
 		}
 	}
-	return !err && m->address_at ? meet(m) : err;
+	return !err && m->address_at ? progress_barrier(m) : err;
 }
 
 static void ucx_close(struct fb_mover *mover)
@@ -237,7 +233,7 @@ static void ucx_remove(struct fb_region *region)
 		if (r->rkey[i])
 			m->ucx.rkey_destroy(r->rkey[i]);
 	/* No peer uses it any more, unless the job ends: then it stays mapped. */
-	if (!meet(m) && r->memh)
+	if (!progress_barrier(m) && r->memh)
 		m->ucx.mem_unmap(m->context, r->memh);
 	free(r->base);
 	free(r->rkey);

@@ -54,10 +54,6 @@ struct fb_ucx_move {
 	struct fb_ucx_part part[]; /* [transfers] */
 };
 
-/* 1: complete, and nothing is left of it; 0: not yet; else an error (printed). */
-int fb_ucx_complete(const struct fb_ucx_mover *m, fb_ucx_pending *pending, const char *call,
-		    int peer);
-
 /* fb_mover_ops, in ucx_move.c */
 int fb_ucx_move_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 			struct fb_move **move);

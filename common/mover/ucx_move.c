@@ -5,21 +5,6 @@
 
 static const struct fb_ucx_op plain = {.mask = 0};
 
-int fb_ucx_complete(const struct fb_ucx_mover *m, fb_ucx_pending *pending, const char *call,
-		    int peer)
-{
-	fb_ucx_status status = fb_ucx_pending_error(*pending);
-
-	if (!status && *pending) {
-		status = m->ucx.request_check_status(*pending);
-		if (status == FB_UCX_IN_PROGRESS)
-			return 0;
-		m->ucx.request_free(*pending);
-	}
-	*pending = NULL;
-	return status ? fb_ucx_error(&m->ucx, status, call, peer) : 1;
-}
-
 /* The key to the peer's part of a region. */
 static int key_of(const struct fb_ucx_mover *m, struct fb_ucx_memory *r, int peer, void **rkey)
 {
@@ -136,7 +121,8 @@ static int all_complete(const struct fb_ucx_mover *m, struct fb_ucx_move *move, 
 		int is = begin_flush(m, part, peer);
 
 		if (!is)
-			is = !part->unflushed && fb_ucx_complete(m, &part->pending, call, peer);
+			is = !part->unflushed &&
+			     fb_ucx_complete(&m->ucx, &part->pending, call, peer);
 		all = is < 0 ? is : all && is;
 	}
 	return all;

@@ -17,22 +17,10 @@ int fb_ucx_again(struct fb_ucx_engine *e, struct fb_spin *spin)
 int fb_ucx_wait(struct fb_ucx_engine *e, fb_ucx_pending pending, const char *call, int peer)
 {
 	struct fb_spin spin = {.yields = e->world->oversubscribed};
-	fb_ucx_status status = fb_ucx_pending_error(pending);
-	int err = FB_OK;
+	int is, err = FB_OK;
 
-	if (status)
-		return fb_ucx_error(&e->ucx, status, call, peer);
-	if (!pending)
-		return FB_OK;
-	while (!err) {
-		status = e->ucx.request_check_status(pending);
-		if (status != FB_UCX_IN_PROGRESS)
-			break;
+	/* After an error of waiting it is still UCX's: the job ends. */
+	while (!err && !(is = fb_ucx_complete(&e->ucx, &pending, call, peer)))
 		err = fb_ucx_again(e, &spin);
-	}
-	/* After an error it is still UCX's: the job ends. */
-	if (err)
-		return err;
-	e->ucx.request_free(pending);
-	return status ? fb_ucx_error(&e->ucx, status, call, peer) : FB_OK;
+	return err ? err : is < 0 ? is : FB_OK;
 }

@@ -68,6 +68,8 @@ struct fb_ucx_engine {
 	uint32_t serial; /* of requests, equal on all ranks */
 	struct fb_ucx_request *live[FB_UCX_REQUESTS];
 	fb_ucx_status failed; /* the error of a callback, below 0; 0: none */
+	char *hello; /* bytes that are under way from and to new peers, or NULL */
+	int own[2], all[2]; /* in rounds of new peers, -1 where not: error (or 0), all is there */
 };
 
 /* In front of an active message. */

@@ -7,6 +7,8 @@
 
 #include "common/base/error.h"
 
+static const struct fb_ucx_op plain = {.mask = 0};
+
 static int open_worker(struct fb_ucx_engine *e, void **address, size_t *bytes)
 {
 	const struct fb_ucx_params params = {
@@ -81,34 +83,88 @@ static int make_endpoint(struct fb_ucx_engine *e, int peer)
 	return fb_ucx_error(&e->ucx, status, "ep_create", peer);
 }
 
-/* Exchanges a byte with each new peer, all at the same time; then all are connected. */
+enum { RECEIVED, SENT, FLUSHED, CALLS }; /* of each peer, in the order of `pending` */
+
+/* Posts a byte to and from each peer. */
+static void post_hello(struct fb_ucx_engine *e, const int *peers, int n, fb_ucx_pending *pending)
+{
+	for (int i = 0; i < n; i++) {
+		pending[RECEIVED * n + i] = e->ucx.tag_recv_nbx(
+			e->worker, &e->hello[i], 1, fb_ucx_tag(FB_UCX_HELLO, 0, (uint32_t)peers[i]),
+			UINT64_MAX, &plain);
+		pending[SENT * n + i] = e->ucx.tag_send_nbx(
+			e->links[peers[i]].ep, &e->hello[n], 1,
+			fb_ucx_tag(FB_UCX_HELLO, 0, (uint32_t)e->world->rank), &plain);
+	}
+}
+
+/* 1: bytes of both directions are complete, and flushed behind that; 0; or an error (printed). */
+static int look_at_hello(struct fb_ucx_engine *e, const int *peers, int n, fb_ucx_pending *pending,
+			 bool *flushes)
+{
+	static const char *const call[] = {"tag_recv_nbx", "tag_send_nbx", "ep_flush_nbx"};
+	int is = 1;
+
+	for (int i = 0; i < CALLS * n && is >= 0; i++) {
+		int one;
+
+		if (i == FLUSHED * n && is && !*flushes) {
+			*flushes = true;
+			for (int k = 0; k < n; k++)
+				pending[i + k] = e->ucx.ep_flush_nbx(e->links[peers[k]].ep, &plain);
+		}
+		one = fb_ucx_complete(&e->ucx, &pending[i], call[i / n], peers[i % n]);
+		is = one < 0 ? one : is && one;
+	}
+	return is;
+}
+
+/*
+ * Exchanges a byte with each new peer, all at the same time; then all are connected. A peer that
+ * has an error sends nothing, so no rank waits for its peers alone: in rounds all ranks tell each
+ * other whether they are through or have an error, and progress the worker meanwhile.
+ */
 static int exchange_hello(struct fb_ucx_engine *e, const int *peers, int n)
 {
-	static const struct fb_ucx_op op = {.mask = 0};
-	fb_ucx_pending *pending = calloc(2 * (size_t)n + 1, sizeof(*pending));
-	char *bytes = calloc((size_t)n + 1, 1), own = 0;
-	int rank = e->world->rank, err = pending && bytes ? FB_OK : FB_ENOMEM;
+	fb_ucx_pending *pending = calloc(CALLS * (size_t)n + 1, sizeof(*pending));
+	struct fb_spin spin = {.yields = e->world->oversubscribed};
+	bool flushes = false;
+	int is = 0, err, stop = FB_OK;
 
-	err = fb_group_agree(e->world, err);
-	for (int i = 0; i < n && !err && pending && bytes; i++) {
-		pending[2 * i] = e->ucx.tag_recv_nbx(
-			e->worker, &bytes[i], 1, fb_ucx_tag(FB_UCX_HELLO, 0, (uint32_t)peers[i]),
-			UINT64_MAX, &op);
-		pending[2 * i + 1] = e->ucx.tag_send_nbx(
-			e->links[peers[i]].ep, &own, 1,
-			fb_ucx_tag(FB_UCX_HELLO, 0, (uint32_t)rank), &op);
+	e->hello = calloc((size_t)n + 1, 1);
+	err = fb_group_agree(e->world, pending && e->hello ? FB_OK : FB_ENOMEM);
+	if (err || !pending) {
+		free(pending);
+		return err;
 	}
-	for (int i = 0; i < 2 * n && !err && pending; i++)
-		err = fb_ucx_wait(e, pending[i], i % 2 ? "tag_send_nbx" : "tag_recv_nbx",
-				  peers[i / 2]);
-	for (int i = 0; i < n && !err; i++)
-		err = fb_ucx_wait(e, e->ucx.ep_flush_nbx(e->links[peers[i]].ep, &op),
-				  "ep_flush_nbx", peers[i]);
-	/* Peers may need this rank's progress to finish their exchange. */
-	if (!err)
-		err = fb_ucx_barrier(e);
-	free(bytes);
+	post_hello(e, peers, n, pending);
+	do {
+		MPI_Request round;
+		int over = 0;
+
+		e->own[0] = err;
+		e->own[1] = is - 1;
+		MPI_Iallreduce(e->own, e->all, 2, MPI_INT, MPI_MIN, e->world->comm, &round);
+		while (!over && !stop) {
+			if (!err && !is)
+				is = look_at_hello(e, peers, n, pending, &flushes);
+			err = is < 0 ? is : err;
+			stop = fb_ucx_again(e, &spin);
+			/* The others hear of this rank's errors in the next round. */
+			if (e->failed) {
+				err = FB_ESYS;
+				stop = FB_OK;
+			}
+			MPI_Test(&round, &over, MPI_STATUS_IGNORE);
+		}
+	} while (!stop && !e->all[0] && e->all[1]);
 	free(pending);
+	err = stop ? stop : e->all[0];
+	/* After an error UCX may still write to it, until the worker ends. */
+	if (!err) {
+		free(e->hello);
+		e->hello = NULL;
+	}
 	return err;
 }
 
@@ -213,7 +269,6 @@ int fb_ucx_reach(struct fb_ucx_engine *e, int share, int peer, void **rkey)
 /* All at once; every rank closes its own, which may need the peers' help. */
 static void close_links(struct fb_ucx_engine *e)
 {
-	static const struct fb_ucx_op op = {.mask = 0};
 	fb_ucx_pending *pending = calloc((size_t)e->world->nranks, sizeof(*pending));
 
 	for (int r = 0; r < e->world->nranks && pending; r++) {
@@ -224,7 +279,7 @@ static void close_links(struct fb_ucx_engine *e)
 				e->ucx.rkey_destroy(link->rkey[s]);
 		/* The worker takes those with it that never had a peer. */
 		if (link->met)
-			pending[r] = e->ucx.ep_close_nbx(link->ep, &op);
+			pending[r] = e->ucx.ep_close_nbx(link->ep, &plain);
 	}
 	for (int r = 0; r < e->world->nranks && pending; r++)
 		if (fb_ucx_wait(e, pending[r], "ep_close_nbx", r))
@@ -244,6 +299,7 @@ void fb_ucx_stop(struct fb_ucx_engine *e)
 		e->ucx.worker_destroy(e->worker);
 	if (e->context)
 		e->ucx.cleanup(e->context);
+	free(e->hello);
 	free(e->links);
 	free(e->addresses);
 	free(e->address_at);

@@ -10,10 +10,15 @@
 #include "common/base/error.h"
 
 enum { ENTRIES = 16 }; /* completions that are read at once */
+enum { LOOKS = 1 << 16 }; /* for a receive that was cancelled, which ends in bounded time */
 
 /* Members that later versions append are 0. */
 union attr {
 	struct fi_mr_attr mr;
+	char room[256];
+};
+union error {
+	struct fi_cq_err_entry entry;
 	char room[256];
 };
 
@@ -56,13 +61,17 @@ static int smaller(size_t a, int b)
 	return a < (size_t)b ? (int)a : b;
 }
 
+/* The first of end->op. */
+static int receives_of(const struct fb_ofi_end *end)
+{
+	return smaller(end->info->rx_attr->size, FB_OFI_RECEIVES);
+}
+
 /* Contexts of operations and of receives, whose messages are beside them. */
 static int open_ops(struct fb_ofi_end *end)
 {
-	int receives = smaller(end->info->rx_attr->size, FB_OFI_RECEIVES);
-
 	for (int i = 0; i < end->nops; i++) {
-		struct fb_ofi_op **list = i < receives ? &end->receives : &end->free;
+		struct fb_ofi_op **list = i < receives_of(end) ? &end->receives : &end->free;
 
 		end->op[i].next = *list;
 		*list = &end->op[i];
@@ -115,8 +124,7 @@ int fb_ofi_open(struct fb_ofi_end *end, const struct fb_group *g, char why[FB_RE
 	char own[FB_OFI_NAME] = "", (*names)[FB_OFI_NAME];
 	int err = FB_OK;
 
-	end->nops = smaller(end->info->rx_attr->size, FB_OFI_RECEIVES) +
-		    smaller(end->info->tx_attr->size, FB_OFI_OPS);
+	end->nops = receives_of(end) + smaller(end->info->tx_attr->size, FB_OFI_OPS);
 	end->op = calloc((size_t)end->nops, sizeof(*end->op));
 	end->address = malloc((size_t)g->nranks * sizeof(*end->address));
 	names = calloc((size_t)g->nranks, sizeof(*names));
@@ -148,12 +156,43 @@ int fb_ofi_connect(struct fb_ofi_end *end, int peer)
 						    "fi_av_insert", peer);
 }
 
+/* Takes back the receives that are posted. Whether the provider has none any more. */
+static bool cancel_receives(struct fb_ofi_end *end)
+{
+	int posted = receives_of(end);
+
+	for (const struct fb_ofi_op *op = end->receives; op; op = op->next)
+		posted--;
+	for (int i = 0; i < receives_of(end) && posted; i++)
+		(void)fi_cancel(&end->ep->fid, &end->op[i].context);
+	for (int looks = 0; looks < LOOKS && posted; looks++) {
+		struct fi_cq_data_entry entry = {.flags = 0};
+		union error error = {.room = {0}};
+		const struct fb_ofi_op *op = NULL;
+		ssize_t n = fi_cq_read(end->cq, &entry, 1);
+
+		if (n > 0 && !(entry.flags & FI_REMOTE_CQ_DATA))
+			op = entry.op_context;
+		else if (n == -FI_EAVAIL && fi_cq_readerr(end->cq, &error.entry, 0) > 0)
+			op = error.entry.op_context;
+		posted -= op && !op->user;
+	}
+	return !posted;
+}
+
 /*
- * The endpoint goes first, and with it the receives that it has still posted. Where it cannot,
- * because something uses it, what it may write to stays.
+ * The endpoint goes first, and with it the receives that it has still posted, as they refer to the
+ * memory. Only where memory is bound to the endpoint (FI_MR_ENDPOINT), which providers do not close
+ * under it, the memory goes first, without receives. Where something is still in use, what it may
+ * write to stays.
  */
 void fb_ofi_close(struct fb_ofi_end *end)
 {
+	if (end->ep && end->mr && end->info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
+		if (!cancel_receives(end) || fi_close(&end->mr->fid))
+			return;
+		end->mr = NULL;
+	}
 	if (end->ep && fi_close(&end->ep->fid))
 		return;
 	FB_OFI_CLOSE(end->mr);
@@ -194,10 +233,7 @@ static int complete(struct fb_ofi_end *end, const struct fi_cq_data_entry *entry
 /* What failed, in the words of libfabric and of its provider. */
 static int read_error(struct fb_ofi_end *end)
 {
-	union {
-		struct fi_cq_err_entry entry;
-		char room[256]; /* members of later versions */
-	} error = {.room = {0}};
+	union error error = {.room = {0}};
 	ssize_t n = fi_cq_readerr(end->cq, &error.entry, 0);
 	const struct fb_ofi_op *op = error.entry.op_context;
 	char text[128] = "", what[64] = "a transfer of another rank";

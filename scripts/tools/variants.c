@@ -16,6 +16,7 @@
 #include "scripts/tools/lib/text.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/query/query.h"
+#include "scripts/tools/variants/variants.h"
 
 #include <csv.h>
 #include <math.h>
@@ -24,7 +25,7 @@
 
 struct settings {
 	const char *metric, *base;
-	bool lines;
+	bool keep_marked, lines;
 };
 
 static int check_metric(const char *value, char *accepted, size_t n)
@@ -41,6 +42,8 @@ static const struct fb_option table_of_options[] = {
 	FB_OPTION_STRING(struct settings, base, 0, "base", "NAME=VALUE;...", NULL, NULL,
 			 "the variables of the variant that all others are compared with; without "
 			 "this option that without any"),
+	FB_OPTION_FLAG(struct settings, keep_marked, 0, "keep-marked",
+		       "use launches that launches.csv marks as disturbed"),
 	FB_OPTION_FLAG(struct settings, lines, 0, "lines",
 		       "tab-separated lines without a header, for scripts"),
 	FB_OPTION_END,
@@ -53,22 +56,9 @@ static const char description[] =
 	"of them, or the rows of two folders. Of each launch index it takes the geometric mean "
 	"over all rows of the metric divided by that of the base; the ratio is the geometric mean "
 	"over launches, with Student's 95% interval. The best comes first. Conditions are those of "
-	"query. `ran` counts rows whose path or channels differ from those of the base.\n\n"
+	"query. `ran` counts rows whose path or channels differ from those of the base. Launches "
+	"that launches.csv marks as disturbed are left out, as by compare.\n\n"
 	"Exit code: 0 good; 3 the input cannot be used.";
-
-/* One row of one launch. */
-struct row {
-	const char *variant; /* "A=1;B=2", sorted */
-	const char *key;     /* all other keys */
-	uint64_t launch;
-	double value; /* NAN: not measured */
-	const char *path, *channels;
-};
-
-struct rows {
-	struct row *item; /* [count] */
-	size_t count;
-};
 
 /* The sum over the rows of one launch index. */
 struct launch {
@@ -83,83 +73,14 @@ struct effect {
 	double ratio, low, high;
 	size_t launches, rows; /* in all launches */
 	size_t lacking;	       /* rows of the base that the variant has not measured */
+	size_t marked;	       /* rows that do not count, as a launch of the two is disturbed */
 	size_t other_path, other_channels, other, untold;
 };
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Assignments in the order of their texts, whatever order they come in. */
-static char *sorted(const char *assignments)
-{
-	struct fb_span_text name, value;
-	char **word = NULL, *all = fb_new_copy("");
-	size_t count = 0;
-
-	while (fb_variant_next(&assignments, &name, &value))
-		*FB_ADD(word, count) = fb_new_text("%.*s=%.*s", (int)name.length, name.text,
-						   (int)value.length, value.text);
-	if (count)
-		qsort(word, count, sizeof(*word), by_text);
-	for (size_t i = 0; i < count; i++)
-		all = fb_new_text("%s%s%s", all, i ? ";" : "", word[i]);
-	return all;
-}
-
-/* Splits a row's variant into variables of the environment and the programs' own keys. */
-static void split_variant(const char *text, char **environment, char **own)
-{
-	struct fb_span_text name, value;
-
-	*environment = fb_new_copy("");
-	*own = fb_new_copy("");
-	while (fb_variant_next(&text, &name, &value)) {
-		bool variable = name.length > 4 && !strncmp(name.text, "env.", 4);
-		int length = (int)(name.length + 1 + value.length) - (variable ? 4 : 0);
-		char **to = variable ? environment : own;
-
-		*to = fb_new_text("%s%.*s;", *to, length, name.text + (variable ? 4 : 0));
-	}
-	*environment = sorted(*environment);
-}
-
-static const char *cell(const struct fb_query_table *table, size_t row, const char *name)
-{
-	for (size_t i = 0; i < table->ncolumns; i++)
-		if (!strcmp(table->column[i], name))
-			return table->row[row][i];
-	return "";
-}
-
-static void add_row(struct rows *rows, const struct fb_query_table *table, size_t at,
-		    const char *metric, const char *side)
-{
-	struct row *row = FB_ADD(rows->item, rows->count);
-	int status = fb_status_parse(cell(table, at, "status"));
-	char *environment, *own;
-
-	split_variant(cell(table, at, "variant"), &environment, &own);
-	row->variant = side ? side : environment;
-	row->key = side ? fb_new_text("%s%s", environment, own) : own;
-	for (size_t i = 0; i < fb_columns_count; i++)
-		if (fb_columns[i].kind == FB_COLUMN_KEY && strcmp(fb_columns[i].name, "variant"))
-			row->key = fb_new_text("%s\n%s", row->key,
-					       cell(table, at, fb_columns[i].name));
-	if (!fb_launch_index(cell(table, at, "launch_index"), &row->launch))
-		row->launch = 0;
-	if ((status != FB_STATUS_OK && status != FB_STATUS_FEW) ||
-	    !fb_query_number(cell(table, at, metric), &row->value) || !(row->value > 0))
-		row->value = (double)NAN;
-	row->path = cell(table, at, "path");
-	row->channels = cell(table, at, "channels");
-}
 
 /* Attempts that failed come behind the one that was measured. */
 static int by_place(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct fb_variant_row *x = a, *y = b;
 	int order = strcmp(x->variant, y->variant);
 
 	if (!order)
@@ -170,11 +91,12 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The row of a variant that belongs to a row of the base; NULL: none, or not measured. */
-static const struct row *partner(const struct rows *rows, const char *variant,
-				 const struct row *base)
+static const struct fb_variant_row *partner(const struct fb_variant_rows *rows,
+					    const char *variant,
+					    const struct fb_variant_row *base)
 {
 	size_t low = 0, high = rows->count;
-	struct row wanted = *base;
+	struct fb_variant_row wanted = *base;
 
 	wanted.variant = variant;
 	wanted.value = 1; /* the first of equal place */
@@ -200,7 +122,8 @@ static struct launch *launch_of(struct launch **launch, size_t *count, uint64_t 
 	return &(*launch)[*count - 1];
 }
 
-static void note_ran(struct effect *effect, const struct row *base, const struct row *row)
+static void note_ran(struct effect *effect, const struct fb_variant_row *base,
+		     const struct fb_variant_row *row)
 {
 	bool path = strcmp(base->path, row->path) != 0;
 	bool channels = strcmp(base->channels, row->channels) != 0;
@@ -234,14 +157,15 @@ static void estimate(struct effect *effect, const struct launch *launch, size_t 
 	effect->high = exp(mean + half);
 }
 
-static struct effect compare(const struct rows *rows, const char *base, const char *variant)
+static struct effect compare(const struct fb_variant_rows *rows, const char *base,
+			     const char *variant)
 {
 	struct effect effect = {.variant = variant};
 	struct launch *launch = NULL;
 	size_t launches = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct row *from = &rows->item[i], *row;
+		const struct fb_variant_row *from = &rows->item[i], *row;
 		struct launch *sum;
 
 		if (strcmp(from->variant, base) || isnan(from->value))
@@ -249,6 +173,10 @@ static struct effect compare(const struct rows *rows, const char *base, const ch
 		row = partner(rows, variant, from);
 		if (!row) {
 			effect.lacking++;
+			continue;
+		}
+		if (from->marked || row->marked) {
+			effect.marked++;
 			continue;
 		}
 		sum = launch_of(&launch, &launches, from->launch);
@@ -267,6 +195,8 @@ static const char *verdict_of(const struct effect *effect, bool rate)
 
 	if (effect->lacking)
 		return "lacks rows";
+	if (!effect->rows && effect->marked)
+		return "disturbed";
 	return (rate ? more : less) ? "better" : (rate ? less : more) ? "worse" : "unsure";
 }
 
@@ -293,7 +223,7 @@ static int by_ratio(const void *a, const void *b)
 static void print(const struct effect *effect, size_t count, const char *base,
 		  const struct fb_metric_name *metric, bool lines)
 {
-	size_t good = 0; /* those without a ratio come last in each order */
+	size_t marked = 0, good = 0; /* those without a ratio come last in each order */
 
 	while (good < count && !isnan(effect[good].ratio))
 		good++;
@@ -317,10 +247,15 @@ static void print(const struct effect *effect, size_t count, const char *base,
 		       "alone: on average one of 20 variants that change nothing has an interval "
 		       "without 1.\n",
 		       metric->column, *base ? base : "the variant without variables");
+	for (size_t i = 0; i < count; i++)
+		marked += effect[i].marked;
+	if (!lines && marked)
+		printf("%zu pairs of rows are left out: launches.csv marks a launch of each as "
+		       "disturbed (see --keep-marked).\n", marked);
 }
 
-static int report(struct rows *rows, const char *base, const struct fb_metric_name *metric,
-		  bool lines)
+static int report(struct fb_variant_rows *rows, const char *base,
+		  const struct fb_metric_name *metric, bool lines)
 {
 	struct effect *effect = NULL;
 	size_t count = 0, based = 0;
@@ -342,32 +277,13 @@ static int report(struct rows *rows, const char *base, const struct fb_metric_na
 	return FB_OK;
 }
 
-static int read_rows(struct rows *rows, char *path, char *const *condition, size_t conditions,
-		     const char *metric, const char *side)
-{
-	struct fb_sheets sheets = {.sheet = NULL};
-	struct fb_query_table table = {.nrows = 0};
-	size_t column;
-	int err = fb_sheets_read(&sheets, &path, 1);
-
-	if (err)
-		return err;
-	fb_query_load(&table, &sheets);
-	err = fb_query_find(&table, metric, &column);
-	for (size_t i = 0; i < conditions && !err; i++)
-		err = fb_query_filter(&table, condition[i]);
-	for (size_t i = 0; i < table.nrows && !err; i++)
-		add_row(rows, &table, i, metric, side);
-	return err;
-}
-
 static int run(void *values, char **words, size_t count)
 {
 	const struct settings *settings = values;
 	size_t paths = fb_query_split(words, count);
 	struct fb_metric_name metric;
-	struct rows rows = {.item = NULL};
-	const char *base = sorted(settings->base ? settings->base : "");
+	struct fb_variant_rows rows = {.item = NULL};
+	const char *base = fb_variant_sorted(settings->base ? settings->base : "");
 	int err = fb_metric_parse(settings->metric, &metric);
 
 	if (!err && (paths < 1 || paths > 2))
@@ -376,9 +292,9 @@ static int run(void *values, char **words, size_t count)
 		err = fb_error(FB_EINPUT, "--base '%s': expected one folder, or no base", base);
 	if (!err && paths == 2)
 		base = words[0];
-	for (size_t i = 0; i < paths && !err; i++)
-		err = read_rows(&rows, words[i], words + paths, count - paths, settings->metric,
-				paths == 2 ? words[i] : NULL);
+	if (!err)
+		err = fb_variant_rows_read(&rows, words, paths, words + paths, count - paths,
+					   settings->metric, settings->keep_marked);
 	if (!err)
 		err = report(&rows, base, &metric, settings->lines);
 	if (!err && (fflush(stdout) || ferror(stdout)))

@@ -129,6 +129,32 @@ holds "$fake/out" '^A=3.*worse'
 holds "$fake/out" '^-.1\.1157.0\.8455.1\.4723'
 "$build/bin/variants" --base A=4 "$fake/three" 2>"$fake/err" && fail "a base without rows"
 holds "$fake/err" 'no measured row of A=4: expected rows of the base'
+# Launches that launches.csv marks do not count, on either side: of A=1 the first one, of the base
+# the last one. Of A=3 nothing else is left. Marks of other launches change nothing.
+{
+	echo index,launch_index,side,attempt,ranks,nodes,status,exit,begin_utc,end_utc,seconds,$(
+		)canary_before_us,canary_after_us,flags,variant
+	while IFS=' ' read -r launch ranks status flags variant; do
+		echo "$launch,$launch,,1,$ranks,,$status,0,2026-01-01T00:00:00Z,$(
+			)2026-01-01T00:00:01Z,1,,,$flags,$variant"
+	done <<-'END2'
+		0 2 ok drift A=1
+		2 2 ok throttle;retried
+		0 2 ok drift A=3
+		1 2 ok drift A=3
+		1 4 ok drift
+		1 2 failed drift A=1
+		1 2 ok retried A=1
+	END2
+} >"$fake/three/launches.csv"
+"$FB_BUILD/bin/csvcheck" "$fake/three/launches.csv" >"$fake/check" || fail "$(cat "$fake/check")"
+"$build/bin/variants" --lines "$fake/three" >"$fake/out" || fail "exit code $?"
+expect "effects without marked launches" "$(cut -f 1,2,5,7 "$fake/out" | tr '\t' ' ' |
+	paste -sd '|')" 'A=2 0.1000 2 lacks rows|A=1 0.9000 1 unsure|A=3 nan 0 disturbed'
+"$build/bin/variants" "$fake/three" >"$fake/out" || fail "exit code $?"
+holds "$fake/out" '^5 pairs of rows are left out: launches.csv marks'
+"$build/bin/variants" --lines --keep-marked "$fake/three" >"$fake/out" || fail "exit code $?"
+expect "launches with --keep-marked" "$(cut -f 5 "$fake/out" | xargs)" '2 3 3'
 verdict search_interval
 
 # Two settings that help, of which B does so only with A, one that does not, and one that fails.

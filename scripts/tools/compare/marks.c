@@ -110,20 +110,45 @@ static bool has_variant(const char *row, const char *launch)
 	return true;
 }
 
-static bool is_of(const struct fb_mark *mark, const struct fb_launch *launch,
-		  const struct fb_key *key)
+static bool is_of(const struct fb_mark *mark, const struct fb_mark *row)
 {
-	if (mark->index != launch->index || (*mark->run && strcmp(mark->run, launch->run) != 0))
-		return false;
-	if (!is_any(mark->ranks) && strcmp(mark->ranks, fb_key_text(key, "ranks")) != 0)
-		return false;
-	if (!is_any(mark->nodes) && strcmp(mark->nodes, fb_key_text(key, "nodes")) != 0)
-		return false;
-	return is_any(mark->variant) || has_variant(fb_key_text(key, "variant"), mark->variant);
+	return mark->index == row->index && (!*mark->run || !strcmp(mark->run, row->run)) &&
+	       (is_any(mark->ranks) || !strcmp(mark->ranks, row->ranks)) &&
+	       (is_any(mark->nodes) || !strcmp(mark->nodes, row->nodes)) &&
+	       (is_any(mark->variant) || has_variant(row->variant, mark->variant));
+}
+
+void fb_marks_of(const struct fb_marks *marks, const struct fb_mark *row, char *flags)
+{
+	*flags = '\0';
+	for (size_t i = 0; i < marks->count; i++)
+		if (*marks->mark[i].flags && is_of(&marks->mark[i], row))
+			add_flags(flags, marks->mark[i].flags);
+}
+
+static void mark_row(const struct fb_marks *marks, struct fb_observation *row,
+		     struct fb_launch *launch, const struct fb_key *key)
+{
+	const struct fb_mark of = {
+		.index = launch->index,
+		.run = launch->run,
+		.ranks = fb_key_text(key, "ranks"),
+		.nodes = fb_key_text(key, "nodes"),
+		.variant = fb_key_text(key, "variant"),
+	};
+	char flags[FB_MARK_CHARS];
+
+	fb_marks_of(marks, &of, flags);
+	row->marked |= *flags != '\0';
+	add_flags(launch->mark, flags);
 }
 
 void fb_marks_apply(const struct fb_marks *marks, struct fb_set *set, const struct fb_keys *keys)
 {
+	bool any = false; /* most folders have no mark, and a set may have millions of rows */
+
+	for (size_t i = 0; i < marks->count; i++)
+		any |= *marks->mark[i].flags != '\0';
 	for (size_t i = 0; i < set->nlaunches; i++) {
 		set->launch[i].out = true;
 		set->launch[i].marked = 0;
@@ -132,14 +157,8 @@ void fb_marks_apply(const struct fb_marks *marks, struct fb_set *set, const stru
 		struct fb_observation *row = &set->row[i];
 		struct fb_launch *launch = &set->launch[row->launch];
 
-		for (size_t m = 0; m < marks->count; m++) {
-			const struct fb_mark *mark = &marks->mark[m];
-
-			if (!*mark->flags || !is_of(mark, launch, &keys->key[row->key]))
-				continue;
-			row->marked = true;
-			add_flags(launch->mark, mark->flags);
-		}
+		if (any)
+			mark_row(marks, row, launch, &keys->key[row->key]);
 		launch->marked += row->marked;
 		launch->out &= row->marked;
 	}

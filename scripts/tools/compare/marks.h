@@ -40,6 +40,12 @@ int fb_marks_read(struct fb_marks *marks, const char *path, const char *tag);
  */
 void fb_marks_judge_canaries(struct fb_marks *const *side, size_t sides);
 
+/*
+ * Sets flags[FB_MARK_CHARS] to what the marks say against a row, given by its launch_index, run,
+ * ranks, nodes and variant; "" for nothing.
+ */
+void fb_marks_of(const struct fb_marks *marks, const struct fb_mark *row, char *flags);
+
 /* Marks the rows of a set, and as `out` the launches all of whose rows are marked. */
 void fb_marks_apply(const struct fb_marks *marks, struct fb_set *set, const struct fb_keys *keys);
 

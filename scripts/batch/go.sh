@@ -4,7 +4,8 @@
 # The work of the templates beside this file: the study on the nodes of this job, or what is missing
 # from it. To be sourced; ends the job.
 #
-# The batch system's signal before the end of the time ends sweep, which keeps all rows.
+# The batch system's signal before the end of the time ends sweep, which keeps all rows; after
+# SIGUSR1 the row that is under way ends with the samples that it has.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 . scripts/lib.sh

@@ -7,7 +7,7 @@
 #BSUB -J fabricbench
 #BSUB -n 16 -R span[ptile=8] -x
 #BSUB -W 1:00
-#BSUB -wa TERM -wt 2
+#BSUB -wa USR1 -wt 2
 #BSUB -o fabricbench.%J.txt
 
 nodes=2 ranks_per_node=8       # as above

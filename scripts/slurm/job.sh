@@ -6,7 +6,8 @@
 #
 # A job may end at any moment: rows are appended whole, and the next attempt goes on where this one
 # ended. So the signal that Slurm sends before the time limit only has to end what runs and put the
-# job back into the queue; it keeps its number, and what depends on it waits on.
+# job back into the queue; it keeps its number, and what depends on it waits on. A row that takes
+# long ends with the samples that it has; half of the time that is left is for that.
 
 set -u
 export LC_ALL=C MPI MPIRUN MPIRUN_FLAGS
@@ -27,7 +28,14 @@ die() {
 stop() {
 	stop_reason=$1
 	say "told to stop: $1"
-	[ ${#children[@]} -eq 0 ] || kill -TERM "${children[@]}" 2>/dev/null
+	[ ${#children[@]} -gt 0 ] || return 0
+	if [ "$1" = term ]; then
+		kill -TERM "${children[@]}" 2>/dev/null
+		return
+	fi
+	kill -USR1 "${children[@]}" 2>/dev/null
+	# Ends with this script at the latest.
+	{ sleep $((warning / 2)) && kill -TERM "${children[@]}" 2>/dev/null; } &
 }
 
 # waits for all children, through signals; sets worst to the greatest exit code.

@@ -118,9 +118,9 @@ check_options() {
 	check_nodes
 	check_time
 	check_words
-	# Slurm may be a minute early. Rows are safe; the running program only has to get the signal
-	# and to end.
-	warning=$((seconds < 240 ? seconds / 4 : 60))
+	# Slurm may be a minute early. Rows are safe; the row that is under way only has to end, and
+	# then the program.
+	warning=$((seconds < 480 ? seconds / 4 : 120))
 	# Partitions may have limits too low for what merging never takes.
 	merge_time=$time
 	[ "$seconds" -le 900 ] || merge_time=15

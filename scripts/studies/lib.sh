@@ -90,6 +90,8 @@ count_rows() {
 watch() {
 	local line said=$SECONDS format='\r\033[K%s'
 
+	# A batch system may send it to all processes, and the program still writes to this one.
+	trap '' USR1
 	[ -t 1 ] || format='%s\n'
 	while IFS= read -r line; do
 		if [[ $line =~ ^$1:\ ([0-9]+)\ of\ ([0-9]+),.*left ]]; then

@@ -3,8 +3,8 @@
 # processors: 1
 # timeout: 600
 #
-# Jobs that do not come to their end: the signal before the time limit, a real time limit, and
-# scancel. However that goes, every row is there in the end, and once. And a node with a slow link,
+# Jobs that do not come to their end: the signal before the time limit, also in a long row, a real
+# time limit, and scancel. However that goes, every row is there in the end, and once. And a node with a slow link,
 # that pairs of nodes name. All on one cluster, at once, because a real time limit takes a minute.
 
 set -u
@@ -60,6 +60,18 @@ until_true 60 grep -qs 'back into the queue' "$results/logs/n1-1.txt" || fail "n
 until_true 60 job_is "${job}_1" PD || fail "not in the queue"
 hurry
 
+# A row of an hour ends with the samples that it has, and is not measured again.
+results=$FB_TMP/cut
+echo "all_reduce --engine=mpi --bytes=16M --max-time=60min --min-samples=1000000" \
+	--max-samples=1000000 >"$FB_TMP/hour.study"
+submit_job "$FB_TMP/hour.study" --nodes 1 --ranks-per-node 2 --array-tasks 1 --time 5 \
+	--extra --exclude='h[0-3]' --results "$results"
+expect "exit code of submit" $rc 0
+until_true 120 test -s "$results/n1/part-0/all_reduce.0.under_way" || fail "no row under way"
+on scancel --batch --signal=USR1 "$(job_of "1 nodes")_0"
+until_true 60 grep -qs 'back into the queue' "$results/logs/n1-0.txt" || fail "not put back"
+hurry
+
 # Cancelled in the middle; submit.sh goes on.
 results=$FB_TMP/cancel
 submit_job "$FB_TMP/short.study" --nodes 1 --ranks-per-node 2 --array-tasks 1 --time 5 \
@@ -91,6 +103,10 @@ if await_end "$FB_TMP/limit"; then
 	expect "starts of the other task" \
 		"$(grep -c ': launches ' "$FB_TMP/signal/logs/n1-0.txt")" 1
 	verdict slurm/signal
+	whole "$FB_TMP/cut" 1 1
+	holds "$FB_TMP/cut/merged/all_reduce.csv" ',(ok|few),.*cut'
+	holds "$FB_TMP/cut/logs/n1-0.txt" 'attempt 1: ended with exit code 0'
+	verdict slurm/cut
 	whole "$FB_TMP/cancel" 2 4
 	[ "$before" -lt 8 ] || fail "cancelled after its end"
 	verdict slurm/scancel

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Versions of CUDA; links, memory errors and the fabric's state, by NVML; see gpu_facts.h. */
 #include <cuda_runtime_api.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,14 +151,17 @@ static unsigned field_of(struct host *h, const struct device *d, unsigned id, un
 }
 
 static void add_kind(const struct host *h, const struct device *d, const char *const key[2],
-		     unsigned up, unsigned links, unsigned MBps)
+		     unsigned up, unsigned links, unsigned MBps, unsigned least)
 {
 	char text[KEY_CHARS];
 
 	snprintf(text, sizeof(text), "%u of %u", up, links);
 	if (links)
 		add(h, d, key[0], text);
-	snprintf(text, sizeof(text), "%u", MBps);
+	if (least < MBps)
+		snprintf(text, sizeof(text), "%u, least %u", MBps, least);
+	else
+		snprintf(text, sizeof(text), "%u", MBps);
 	if (up && MBps)
 		add(h, d, key[1], text);
 }
@@ -166,7 +170,7 @@ static void add_links(struct host *h, struct device *d)
 {
 	static const char *const nvlink[] = {"nvlinks", "nvlink_MBps"};
 	static const char *const c2c[] = {"c2c_links", "c2c_link_MBps"};
-	unsigned up, links = field_of(h, d, C2C_COUNT, 0), active = 0, MBps = 0;
+	unsigned up, links = field_of(h, d, C2C_COUNT, 0), active = 0, MBps, most = 0, least = UINT_MAX;
 
 	for (unsigned l = 0; h->calls.link_state && l < LINKS; l++) {
 		if (h->calls.link_state(d->handle, l, &up))
@@ -175,11 +179,16 @@ static void add_links(struct host *h, struct device *d)
 		if (up)
 			follow(h, d, l);
 	}
-	add_kind(h, d, nvlink, d->up, d->links, field_of(h, d, SPEED_MBPS, 0));
-	for (unsigned l = 0; l < links && l < LINKS; l++)
-		if (field_of(h, d, C2C_STATUS, l) == 1 && ++active)
-			MBps = field_of(h, d, C2C_MBPS, l);
-	add_kind(h, d, c2c, active, links, MBps);
+	add_kind(h, d, nvlink, d->up, d->links, field_of(h, d, SPEED_MBPS, 0), UINT_MAX);
+	for (unsigned l = 0; l < links && l < LINKS; l++) {
+		if (field_of(h, d, C2C_STATUS, l) != 1)
+			continue;
+		active++;
+		MBps = field_of(h, d, C2C_MBPS, l);
+		most = MBps > most ? MBps : most;
+		least = MBps < least ? MBps : least;
+	}
+	add_kind(h, d, c2c, active, links, most, least);
 }
 
 /* Links up from one GPU to another one. */

@@ -14,7 +14,8 @@
  *	gpu.BUS_ID.nvlinks_to     "0000:2a:00.0 18, ...": links up to other GPUs, or to the
  *	                          NVSwitches through which they are reached
  *	gpu.BUS_ID.c2c_links      "10 of 10": how many NVLink-C2C to the processor are active
- *	gpu.BUS_ID.c2c_link_MBps  what one of them carries in each direction
+ *	gpu.BUS_ID.c2c_link_MBps  what one of them carries in each direction, the fastest and, where
+ *				  it is slower, the slowest: "44712, least 22356"
  *	gpu.BUS_ID.fabric         the GPU's state at the fabric manager: "completed", "not
  *	                          started", "in progress", "completed, error 999" (nvmlReturn_t)
  *	                          or "completed, degraded bandwidth"; none without NVSwitch

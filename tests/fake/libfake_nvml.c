@@ -11,6 +11,7 @@
  *	FAKE_NVML_UP       links that are up of 18, to an NVSwitch; default 18
  *	FAKE_NVML_DIRECT   so many of them lead to the other GPU, the others to an unknown one
  *	FAKE_NVML_C2C      links by NVLink-C2C that are active of 10, as on GH200; not set: none
+ *	FAKE_NVML_C2C_SLOW MB/s of the second of them; not set: as the others, 44712
  *	FAKE_NVML_FABRIC   state of the fabric, and the clique: "3 7"; not set: not supported
  *	FAKE_NVML_BUSY     percent of the time that GPM says SMs had work; not set: no GPM
  *
@@ -132,7 +133,9 @@ API(nvmlDeviceGetFieldValues, void *device, int n, nvmlFieldValue_t *values)
 			v->value.uiVal = v->scopeId < number("FAKE_NVML_C2C");
 		} else if (v->fieldId == 172 && v->scopeId < number("FAKE_NVML_C2C")) {
 			v->valueType = VALUE_UNSIGNED_INT;
-			v->value.uiVal = 44712;
+			v->value.uiVal = v->scopeId == 1 && getenv("FAKE_NVML_C2C_SLOW")
+						 ? (uint32_t)number("FAKE_NVML_C2C_SLOW")
+						 : 44712;
 		} else {
 			v->nvmlReturn = NOT_SUPPORTED;
 		}

@@ -74,6 +74,18 @@ expect "a bad fabric" "$(tail -n 1 "$FB_TMP/out")" "2 nodes: 1 checks good, 1 in
 holds "$FB_TMP/out" '^bad    n1: NVLinks of the GPU are up'
 holds "$FB_TMP/out" '^bad    n2: GPU is registered at the NVLink fabric'
 holds "$FB_TMP/out" 'found   2 cliques; the first: ab.7'
+facts "run,,,$gpu.c2c_links,10 of 10" "run,,,$gpu.c2c_link_MBps,44712"
+judged 0 --all
+expect "good links to the processor" "$(tail -n 1 "$FB_TMP/out")" \
+	"1 node: 2 checks good, 0 in doubt, 0 bad"
+facts "node,n1,,$gpu.c2c_links,9 of 10" "node,n1,,$gpu.c2c_link_MBps,\"44712, least 20000\"" \
+	"node,n2,,$gpu.c2c_links,0 of 10" "node,n3,,$gpu.c2c_link_MBps,40000"
+judged 1
+expect "bad links to the processor" "$(grep -c 'NVLink-C2C to the pro\|NVLink-C2C carr' \
+	"$FB_TMP/out")" 4
+holds "$FB_TMP/out" '^bad    n2: NVLink-C2C to the processor is up'
+holds "$FB_TMP/out" '^doubt  n1: NVLink-C2C carries its rate'
+holds "$FB_TMP/out" 'c2c_link_MBps: 40000 of 44712'
 verdict doctor_fabric
 
 facts node,n1,,nvidia.driver,580.1 node,n2,,nvidia.driver,570.9 node,n1,,hostname,n1 \

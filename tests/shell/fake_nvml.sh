@@ -76,6 +76,7 @@ fact nvlinks_to '0000:01:00.0 4' FAKE_NVML_DIRECT=4
 fact c2c_links ''
 fact c2c_links '10 of 10' FAKE_NVML_C2C=10
 fact c2c_link_MBps 44712 FAKE_NVML_C2C=10
+fact c2c_link_MBps '"44712, least 22356"' FAKE_NVML_C2C=10 FAKE_NVML_C2C_SLOW=22356
 fact c2c_links '9 of 10' FAKE_NVML_C2C=9
 fact c2c_links '0 of 10' FAKE_NVML_C2C=0
 fact c2c_link_MBps '' FAKE_NVML_C2C=0
@@ -89,6 +90,15 @@ fact ecc_errors ''
 fact ecc_errors '"corrected 5, uncorrected 2"' FAKE_NVML_ECC=2
 fact remapped_rows none
 fact remapped_rows 'waiting for a reset' FAKE_NVML_ECC=2
+# What the doctor says of these: a link that is down, or slow.
+for case in 9:down '10 FAKE_NVML_C2C_SLOW=22356:slow' 10:; do
+	"$FB_BUILD/bin/doctor" "$FB_TMP/facts FAKE_NVML_C2C=${case%:*}" >"$FB_TMP/out" 2>&1
+	expect "doubts with $case" "$(grep -E '^(bad|doubt) .*C2C' "$FB_TMP/out" | sort | uniq -c |
+		xargs)" "$(case $case in
+		*:down) echo 2 bad NVLink-C2C to the processor is up ;;
+		*:slow) echo 2 doubt NVLink-C2C carries its rate ;;
+		esac)"
+done
 verdict fake_nvml_facts
 
 # busy RANKS WANT [VARIABLE=VALUE]...: sm_busy, sm_occupancy and flags of a step.

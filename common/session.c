@@ -139,11 +139,16 @@ void fb_folder_facts(const struct fb_session *session, const char *key, const ch
 	struct fb_mount mount;
 	char name[64], disk[512];
 
-	if (!fb_mount_of("/proc/self/mountinfo", folder, &mount))
-		return;
 	snprintf(name, sizeof(name), "%s.file_system", key);
+	if (!fb_mount_of("/proc/self/mountinfo", folder, &mount)) {
+		fb_launch_fact(session, name, "unknown: not in /proc/self/mountinfo");
+		return;
+	}
 	fb_launch_fact(session, name, "%s", mount.file_system);
 	snprintf(name, sizeof(name), "%s.disk", key);
-	if (fb_environment_disk("", mount.major, mount.minor, disk, sizeof(disk)))
-		fb_launch_fact(session, name, "%s", disk);
+	if (!fb_environment_disk("", mount.major, mount.minor, disk, sizeof(disk)))
+		snprintf(disk, sizeof(disk), "unknown: %.*s names no block device, and %u:%u is "
+			 "none", (int)strcspn(mount.file_system, " "), mount.file_system,
+			 mount.major, mount.minor);
+	fb_launch_fact(session, name, "%s", disk);
 }

@@ -170,7 +170,8 @@ static void add_links(struct host *h, struct device *d)
 {
 	static const char *const nvlink[] = {"nvlinks", "nvlink_MBps"};
 	static const char *const c2c[] = {"c2c_links", "c2c_link_MBps"};
-	unsigned up, links = field_of(h, d, C2C_COUNT, 0), active = 0, MBps, most = 0, least = UINT_MAX;
+	unsigned up, links = field_of(h, d, C2C_COUNT, 0), active = 0;
+	unsigned MBps, most = 0, least = UINT_MAX;
 
 	for (unsigned l = 0; h->calls.link_state && l < LINKS; l++) {
 		if (h->calls.link_state(d->handle, l, &up))

@@ -69,7 +69,8 @@ void fb_environment_topology(struct fb_facts *facts, const char *root);
 /*
  * Writes what the block device is, by /sys: "nvme0n1: NVMe by PCIe at 0000:5e:00.0, MODEL", "dm-0
  * on sda: MODEL, rotates". An NVMe device names its transport (PCIe, rdma, tcp, fc) and, where its
- * PCIe vendor is that of BlueField, "emulated by a DPU". False: there is no such device.
+ * PCIe vendor is that of BlueField, "emulated by a DPU". The other devices of the same Btrfs
+ * follow behind "; ". False: there is no such device.
  */
 bool fb_environment_disk(const char *root, unsigned major, unsigned minor, char *text, size_t n);
 void fb_environment_library(struct fb_facts *facts);

@@ -109,6 +109,31 @@ static void add_device(const struct disk *d, const char *folder, int depth)
 	}
 }
 
+/* The other devices of a Btrfs that this one belongs to, each of which may hold any block. */
+static void add_partners(const struct disk *d, const char *device)
+{
+	char pool[PATH_CHARS], member[PATH_CHARS], own[PATH_MAX], full[PATH_MAX], other[PATH_MAX];
+	bool ours = false;
+
+	snprintf(full, sizeof(full), "%s%s", d->root, device);
+	if (!realpath(full, own))
+		return;
+	for (size_t p = 0; !ours && entry(d, "/sys/fs/btrfs", "", p, pool); p++) {
+		strncat(pool, "/devices", sizeof(pool) - strlen(pool) - 1);
+		for (size_t i = 0; !ours && entry(d, pool, "", i, member); i++) {
+			snprintf(full, sizeof(full), "%s%s", d->root, member);
+			ours = realpath(full, other) && !strcmp(own, other);
+		}
+	}
+	for (size_t i = 0; ours && entry(d, pool, "", i, member); i++) {
+		snprintf(full, sizeof(full), "%s%s", d->root, member);
+		if (!realpath(full, other) || !strcmp(own, other))
+			continue;
+		add(d, "", "; ");
+		add_device(d, member, 0);
+	}
+}
+
 bool fb_environment_disk(const char *root, unsigned major, unsigned minor, char *text, size_t n)
 {
 	char given[PATH_MAX], folder[FIELD_CHARS];
@@ -120,5 +145,6 @@ bool fb_environment_disk(const char *root, unsigned major, unsigned minor, char 
 		return false;
 	snprintf(folder, sizeof(folder), "/sys/dev/block/%u:%u", major, minor);
 	add_device(&d, folder, 0);
+	add_partners(&d, folder);
 	return *text;
 }

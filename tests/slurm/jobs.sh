@@ -4,8 +4,9 @@
 # timeout: 600
 #
 # Jobs that do not come to their end: the signal before the time limit, also in a long row, a real
-# time limit, and scancel. However that goes, every row is there in the end, and once. And a node with a slow link,
-# that pairs of nodes name. All on one cluster, at once, because a real time limit takes a minute.
+# time limit, and scancel. However that goes, every row is there in the end, and once. And a node
+# with a slow link, that pairs of nodes name. All on one cluster, at once, because a real time limit
+# takes a minute.
 
 set -u
 name=slurm/jobs

@@ -38,6 +38,9 @@ static const struct {
 	{PCI "0000:00:02.0/virtio1/block/vda/queue/rotational", "1\n"},
 	{PCI "0000:00:03.0/block/sda/queue/rotational", "1\n"},
 	{PCI "0000:00:03.0/block/sda/device/model", "Big Disk\n"},
+	{PCI "0000:00:04.0/block/sdb/device/model", "Small Disk\n"},
+	{PCI "0000:00:05.0/block/sdc/device/model", "Small Disk\n"},
+	{"/sys/fs/btrfs/features/raid1c34", "0\n"},
 	{VIRTUAL "block/dm-0/size", "8\n"},
 };
 
@@ -61,6 +64,7 @@ static const struct {
 	{7, VIRTUAL "nvme-fabrics/ctl/nvme3/nvme3n1",
 	 "nvme3n1: NVMe by tcp at traddr=10.0.0.2,trsvcid=4420"},
 	{8, NULL, ""},
+	{9, PCI "0000:00:04.0/block/sdb", "sdb: Small Disk; sdc: Small Disk"},
 };
 
 /* A link of the machine to a folder of it. */
@@ -102,6 +106,9 @@ static void test_disks(const char *root)
 		VIRTUAL "nvme-fabrics/ctl/nvme2");
 	link_to(root, VIRTUAL "block/dm-0/slaves/nvme0n1p1", disks[1].folder);
 	link_to(root, VIRTUAL "block/dm-0/slaves/sda", disks[5].folder);
+	link_to(root, "/sys/fs/btrfs/1f0c/devices/vda", disks[4].folder);
+	link_to(root, "/sys/fs/btrfs/2a7e/devices/sdb", disks[9].folder);
+	link_to(root, "/sys/fs/btrfs/2a7e/devices/sdc", PCI "0000:00:05.0/block/sdc");
 	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
 		CHECK_INT(fb_environment_disk(root, 259, disks[i].minor, text, sizeof(text)),
 			  disks[i].folder != NULL);
@@ -143,6 +150,21 @@ static void test_mounts(const char *root)
 	CHECK_INT(mount.minor, minor(at.st_dev));
 	CHECK(!mounted(root, "/a /mnt/a rw,relatime - nfs4", &mount));
 	CHECK(!fb_mount_of("/nonexistent", root, &mount));
+	/* Of Btrfs the table has another number: the innermost mount above the folder counts. */
+	snprintf(disk, sizeof(disk), "%s/mountinfo", root);
+	example_write(disk, "22 1 0:4000001 / / rw - rootfs / rw\n"
+			    "23 22 0:4000002 / /dev/s\\150m rw - btrfs none rw,subvol=/\n"
+			    "24 22 0:4000003 / /dev rw - devtmpfs none rw\n"
+			    "25 22 0:4000004 / /dev/sh rw - btrfs none rw\n");
+	CHECK_INT(stat("/dev/shm", &at), 0);
+	CHECK_INT(major(at.st_dev), 0);
+	CHECK(fb_mount_of(disk, "/dev/shm", &mount));
+	CHECK_STR(mount.file_system, "btrfs rw;rw,subvol=/");
+	CHECK_INT(mount.major, 0);
+	/* A number of a disk that no line has is not Btrfs's. */
+	example_write(disk, "22 1 0:4000001 / / rw - rootfs / rw\n23 22 254:77 / /dev/shm rw - "
+			    "ext4 none rw\n");
+	CHECK(!fb_mount_of(disk, "/dev/shm", &mount));
 	/* A number that is no disk's, of a file system that names the disk. */
 	snprintf(disk, sizeof(disk), "%s/disk", root);
 	if (mknod(disk, S_IFBLK | 0600, makedev(259, 6))) {

@@ -64,6 +64,7 @@ struct fb_rdma_mover {
 	struct fb_rdma_cache cache;
 	struct fb_rdma_queue **queue; /* [nranks * FB_RDMA_RAILS]; NULL: not connected */
 	struct fb_rdma_move *head, *tail;
+	int failed; /* why nothing is posted any more (printed), or 0 */
 	unsigned polls;
 	/* rdma_gpu only: bits 1 << enum fb_gpu_direct; what has come since the last flush */
 	struct fb_gpu gpu;

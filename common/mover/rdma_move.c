@@ -113,9 +113,10 @@ static int push_transfer(struct fb_rdma_mover *m, const struct fb_transfer *t,
 	return err ? err : !p->bytes && !p->tells;
 }
 
+/* After an error nothing is posted any more: a move of the list may have been released since. */
 static int progress(struct fb_rdma_mover *m)
 {
-	int err = FB_OK, all = 1;
+	int err = m->failed, all = 1;
 
 	for (int r = 0; r < m->rails && !err; r++)
 		err = fb_rdma_poll(&m->completions[r]);
@@ -131,6 +132,7 @@ static int progress(struct fb_rdma_mover *m)
 		if (all > 0)
 			m->head = move->next;
 	}
+	m->failed = err;
 	return err;
 }
 
@@ -183,6 +185,8 @@ int fb_rdma_move_post(struct fb_move *move)
 	struct fb_rdma_mover *m = (struct fb_rdma_mover *)move->mover;
 	struct fb_rdma_move *mine = (struct fb_rdma_move *)move;
 
+	if (m->failed)
+		return m->failed;
 	for (uint32_t i = 0; i < move->transfers; i++) {
 		const struct fb_transfer *t = &move->transfer[i];
 		struct fb_rdma_part *p = &mine->part[i];

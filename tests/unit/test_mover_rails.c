@@ -3,7 +3,8 @@
  * Mover rdma over two rails, between two ranks in one process whose devices are made up: what a
  * queue pair carries stays in order, and rails overtake each other by a seeded choice. Behind k
  * notices the first k transfers are complete, whatever the order. A receiver that looks at one rail
- * only has to be caught. Also: how transfers are dealt, and queues that are full.
+ * only has to be caught. Also: how transfers are dealt, queues that are full, and moves behind an
+ * error.
  */
 #include "common/mover/rdma.h"
 
@@ -52,6 +53,7 @@ struct rank {
 
 static struct rank ranks[RANKS];
 static int part_of[RANKS] = {0, 1};
+static bool broken; /* completions cannot be read */
 static char *parts[RANKS] = {ranks[0].part, ranks[1].part};
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -86,7 +88,7 @@ static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 
 	while (n < most && e->taken < e->nwc)
 		wc[n++] = e->wc[e->taken++];
-	return n;
+	return broken ? -1 : n;
 }
 
 static void complete(struct end *e, const struct ibv_wc *wc)
@@ -245,6 +247,36 @@ static void test_overtaken(enum fb_move_verb verb, int first)
 	fb_move_free(move);
 }
 
+/* A move that waits for room is released after an error: nothing looks at it from then on. */
+static void test_failed(void)
+{
+	static struct fb_piece piece[3 * RAILS * DEPTH];
+	struct fb_move *first, *second;
+	bool is = true;
+	int posted;
+
+	for (uint64_t i = 0; i < 3 * RAILS * DEPTH; i++)
+		piece[i] = (struct fb_piece){2 * i, 2 * i, 1};
+	open_ranks();
+	first = make(FB_MOVE_PUT, piece, 3 * RAILS * DEPTH, NULL, 1);
+	second = make(FB_MOVE_PUT, piece, 1, NULL, 1);
+	CHECK_INT(fb_rdma_move_post(first), FB_OK);
+	CHECK(ranks[0].m.head != NULL);
+	broken = true;
+	CHECK(fb_rdma_move_test(first, &is) < 0);
+	CHECK(!is);
+	fb_move_free(first);
+	broken = false;
+	posted = ranks[0].end[0].nposted + ranks[0].end[1].nposted;
+	while (deliver(0, 0) || deliver(0, 1))
+		;
+	CHECK(fb_rdma_move_post(second) < 0);
+	CHECK(fb_rdma_move_test(second, &is) < 0);
+	CHECK(!is);
+	CHECK_INT(ranks[0].end[0].nposted + ranks[0].end[1].nposted, posted);
+	fb_move_free(second);
+}
+
 /* Below --rdma-stripe one rail carries the bytes, and both carry the notice, if there is one. */
 static void test_dealt(uint64_t bytes, int notice, bool striped)
 {
@@ -345,6 +377,7 @@ int main(void)
 		test_dealt(STRIPE - 1, notice, false);
 		test_dealt(20 * STRIPE + 1, notice, true);
 	}
+	test_failed();
 	for (int i = 0; i < RANKS; i++)
 		free(ranks[i].region);
 	return check_done("test_mover_rails");

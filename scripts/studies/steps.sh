@@ -28,6 +28,42 @@ note() {
 	printf "$table_format" "$1" "$2" "$3" "$4 to $5" "$6" "$7" "$8"
 }
 
+# list_rows STUDY FOLDER: what its programs would measure, as result files.
+list_rows() {
+	local ranks lines line count=0
+
+	while IFS=$'\t' read -r ranks lines; do
+		while [ -n "$lines" ]; do
+			line=${lines%% ; *} lines=${lines#"${lines%% ; *}"}
+			lines=${lines# ; } count=$((count + 1))
+			# shellcheck disable=SC2086 # options are words without blanks
+			scripts/launch "$ranks" "$build/bin/${line%% *}" ${line#"${line%% *}"} \
+				--list --format=csv </dev/null >"$2/$count.csv" || return
+		done
+	done < <("${study_tool[@]}" -- "$1" | grep '^[0-9]' | cut -f 4,10 | sort -u)
+}
+
+# check_goal STUDY: refuses conditions of the goal that no row of the study can meet, before
+# anything is measured. Of columns that only a measurement fills, the name alone is looked at.
+check_goal() {
+	local condition measured keys=() listed
+
+	[ ${#conditions[@]} -gt 0 ] || return 0
+	listed=$(mktemp -d) || exit 3
+	# shellcheck disable=SC2064 # now
+	trap "rm -rf '$listed'" EXIT
+	list_rows "$1" "$listed" || die "the rows of $1 cannot be listed: exit code $?"
+	measured=,$(head -qn 1 "$listed"/*.csv | sed 's/.*,variant,//' | paste -sd ,),
+	for condition in "${conditions[@]}"; do
+		"$build/bin/query" --csv "$listed" "$condition" >/dev/null || exit 3
+		[[ $measured == *",${condition%%[!A-Za-z0-9_]*},"* ]] || keys+=("$condition")
+	done
+	[ "$("$build/bin/query" --csv --columns=bytes "$listed" "${keys[@]}" | wc -l)" -gt 1 ] ||
+		die "goal $metric ${conditions[*]}: no row of $1 meets these conditions"
+	rm -rf "$listed"
+	trap - EXIT
+}
+
 # step LINE...: measures these axes around the best so far. Sets found to the best combination of
 # those that are surely better, or to nothing.
 step() {

@@ -13,7 +13,7 @@ export LC_ALL=C
 . tests/shell/lib_sweep.sh
 . tests/shell/lib_rows.sh
 
-for tool in variants compare summary; do
+for tool in variants compare query summary; do
 	ln -s "$(realpath "$FB_BUILD")/bin/$tool" "$build/bin/$tool"
 done
 head -n 1 results/reference/h100x2/all_reduce.csv | cut -d, -f1-50 >"$fake/header"
@@ -35,6 +35,19 @@ for word; do
 	esac
 done
 [ "$list" = no ] || [ ! -e "$fake/slow" ] || { : >"$fake/asked"; sleep 2; }
+case " $* " in
+*' --format=csv '*)
+	awk -v header="$(cat "$fake/header")" -v ranks="$RANKS" 'BEGIN {
+		print header; n = split(header, name, ",")
+		v["schema"] = 2; v["status"] = "skipped"; v["ranks"] = ranks
+		v["launch_index"] = v["samples"] = v["root"] = v["nodes"] = 0
+		v["errors"] = v["outliers"] = v["channels"] = 0
+		for (bytes = v["bytes"] = 8; bytes <= 64; v["bytes"] = bytes += 56)
+			for (i = 1; i <= n; i++)
+				printf "%s%s", v[name[i]], i < n ? "," : "\n" }'
+	exit
+	;;
+esac
 [ "$list" = no ] || { echo "2 cases, of which 0 would be skipped"; exit; }
 echo "$run $launch $tag" >>"$fake/starts"
 sleep "$(cat "$fake/pause" 2>/dev/null || echo 0)"
@@ -354,6 +367,11 @@ refused "unknown option '--nosuch'" 'env - A=1\ntimed' --nosuch 1
 refused "--proof '4': accepted is a number from 8 to 10000" 'env - A=1\ntimed' --proof 4
 refused "--proof '20000': accepted is a number from 8 to 10000" 'env - A=1\ntimed' --proof 20000
 refused "a value is missing" 'env - A=1\ntimed' --goal
+refused "no row of $fake/my.study meets" 'ranks 2\nenv - A=1\ntimed' --goal "median_us bytes=9"
+refused "no row of $fake/my.study meets" 'ranks 2\nenv - A=1\ntimed\ngoal median_us ranks=4'
+refused "no column 'byte'" 'ranks 2\nenv - A=1\ntimed' --goal "median_us byte=8"
+refused "expected a number behind '<'" 'ranks 2\nenv - A=1\ntimed' --goal "p99_us p99_us<x"
+expect "starts of refused searches" "$(grep -c . "$fake/starts")" 0
 begin 'env - A=1\ntimed'
 search --resume "$fake"
 expect "exit code of a folder that is none" "$rc" 3

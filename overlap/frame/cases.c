@@ -224,7 +224,12 @@ static int open_engines(struct fb_step_state *s, const struct fb_step_pass *pass
 		if (!s->program->can(&b, ignored))
 			return FB_OK;
 	}
-	err = fb_group_agree(s->session->world, fb_step_make(s, &b, &dag));
+	/* Without its dependencies: small pieces of a nominal step are thousands of tasks. */
+	fb_dag_open(&dag, b.rank, b.nranks);
+	s->program->build(&dag, &b);
+	if (dag.err)
+		fb_error(dag.err, "%s: out of memory for a step", s->program->name);
+	err = fb_group_agree(s->session->world, dag.err);
 	for (size_t e = 0; fb_engines[e] && !err; e++)
 		if (s->collective->engines[e])
 			err = fb_step_groups_open(s, &dag, fb_engines[e]->name, NULL);

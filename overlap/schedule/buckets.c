@@ -175,26 +175,21 @@ uint64_t fb_gradients_shared(const struct fb_gradients *g, size_t tensor, size_t
 
 void fb_gradients_order(const struct fb_gradients *g, int *order)
 {
-	size_t full = 0, sent = 0, n = g->nbuckets;
+	size_t full = 0, sent = 0, waiting = 0, n = g->nbuckets;
 	uint64_t now = 0;
 
+	/* Those that wait are a stack at the end of `order`: with those sent they are n at most. */
 	while (sent < n) {
-		size_t next = n;
+		int next;
 
-		while (full < n && g->buckets[full].first + g->buckets[full].count <= now)
-			full++;
-		for (size_t k = 0; k < full; k++) {
-			bool gone = false;
-
-			for (size_t i = 0; i < sent; i++)
-				gone |= order[i] == (int)k;
-			next = gone ? next : k;
-		}
-		if (next == n) {
+		for (; full < n && g->buckets[full].first + g->buckets[full].count <= now; full++)
+			order[n - ++waiting] = (int)full;
+		if (!waiting) {
 			now = g->buckets[full].first + g->buckets[full].count;
 			continue;
 		}
-		order[sent++] = (int)next;
+		next = order[n - waiting--];
+		order[sent++] = next;
 		now += SLOW * g->buckets[next].count;
 	}
 }

@@ -37,7 +37,7 @@ static const struct fb_settings settings = {
 static const struct fb_overlap_settings own_settings[] = {
 	{
 		.schedules = ~UINT64_C(0), .layers = 2, .hidden = 64, .tokens = 4,
-		.tensors = "1,3,2", .bucket = {2, {1, 2048}, NULL}, .compute_s = 1e-3,
+		.tensors = "1,3,2", .bucket = {2, {1, 2048}, NULL}, .compute_s = 2e-4,
 		.cublas = "none", .blas = "none", .prefetch = {1, {0}, NULL}, .reshard = 3,
 		.ffn = 96, .topk = 3, .chunks = {2, {2, 0}, NULL}, .microbatches = {1, {4}, NULL},
 		.experts_skew = {1, {100}, NULL}, .token_budget_s = 0.033, .dispatch = 1,
@@ -50,7 +50,7 @@ static const struct fb_overlap_settings own_settings[] = {
 	},
 	{
 		.schedules = ~UINT64_C(0), .layers = 3, .hidden = 64, .polls = 2,
-		.tensors = "1,3,2", .bucket = {1, {0}, NULL}, .compute_s = 1e-3,
+		.tensors = "1,3,2", .bucket = {1, {0}, NULL}, .compute_s = 2e-4,
 		.cublas = "none", .blas = "none", .prefetch = {1, {2}, NULL}, .reshard = 1,
 		.ffn = 96, .topk = 3, .chunks = {1, {1}, NULL}, .microbatches = {1, {2}, NULL},
 		.experts_skew = {1, {0}, NULL}, .token_budget_s = 0.033, .dispatch = 2,

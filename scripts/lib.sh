@@ -106,7 +106,7 @@ fb_mpi_env() {
 			export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 			export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 		fi
-		fb_in_job && return
+		fb_one_host || return 0
 		# Probing UCX and libfabric costs 0.2 s a start, and the TCP transport picks an
 		# interface that in a container may lead nowhere. What is left is shared memory, by
 		# smcuda in a CUDA-aware library: vader reads GPU memory like any other, and dies.
@@ -115,7 +115,7 @@ fb_mpi_env() {
 		fi
 		# Without ssh the launcher of remote daemons fails even where none is needed.
 		fb_have ssh || fb_have rsh || export OMPI_MCA_plm="${OMPI_MCA_plm-isolated}"
-	elif ! fb_in_job; then
+	elif fb_one_host; then
 		# UCX takes 30 s to start on a host with a software RDMA device.
 		export UCX_TLS="${UCX_TLS-self,sm,tcp}"
 	fi
@@ -124,6 +124,16 @@ fb_mpi_env() {
 # Whether a batch system has given this shell its hosts.
 fb_in_job() {
 	[ -n "${SLURM_JOB_ID-}${PBS_JOBID-}${LSB_JOBID-}${OAR_JOB_ID-}" ]
+}
+
+# Whether the ranks of a run are all on this host: no batch system, and no hosts for mpirun.
+fb_one_host() {
+	fb_in_job && return 1
+	case " ${MPIRUN_FLAGS-} ${OMPI_MCA_orte_default_hostfile+-f }${HYDRA_HOST_FILE+-f }" in
+	*' '-host* | *' '--host* | *' -H '* | *' '-machinefile* | *' '--machinefile* | *' -f '*)
+		return 1
+		;;
+	esac
 }
 
 # launch RANKS PROGRAM [argument...]: runs a program on that many ranks under the MPI family $MPI,

@@ -274,8 +274,8 @@ static int parse_short(struct parser *p, int argc, char *const argv[], int *i)
 static int complain_argument(struct parser *p, const char *argument)
 {
 	return complain(p->errors,
-			"argument '%.*s' is not accepted: expected options only, as "
-			"--help lists them",
+			"argument '%.*s' is not accepted: expected options only, as --help lists "
+			"them; docs/start.md says what options of other benchmarks are called here",
 			SHOWN_CHARS, argument);
 }
 

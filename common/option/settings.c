@@ -119,6 +119,13 @@ static int check_cadence(const char *value, char *accepted, size_t n)
 	return check_list(value, is_cadence, "isolated, streaming, or all", accepted, n);
 }
 
+/* Whoever types nccl-tests' "-c 1" wants the data checked, and no folder of this name. */
+static int check_csv(const char *value, char *accepted, size_t n)
+{
+	snprintf(accepted, n, "a folder other than 0 and 1; nccl-tests' -c is --verify here");
+	return !strcmp(value, "0") || !strcmp(value, "1") ? FB_EINPUT : FB_OK;
+}
+
 static int check_run(const char *value, char *accepted, size_t n)
 {
 	/* A spreadsheet takes a field that begins with a sign for a formula. */
@@ -166,7 +173,8 @@ static const struct fb_option table[] = {
 	STRING(transport, 't', "transport", "LIST", "auto", check_names,
 	       "what links are made of; auto: shm where ranks share a node, else rdma where "
 	       "all ranks have an active port, else tcp"),
-	STRING(memory, 'm', "memory", "LIST", "host", check_names, "kind of memory of the buffers"),
+	STRING(memory, 'm', "memory", "LIST", "host", check_names,
+	       "kind of memory of the buffers; engines of GPUs take a GPU's without this option"),
 	STRING(datatype, 'd', "datatype", "LIST", "f32", check_datatype, "types of an element"),
 	STRING(redop, 'o', "redop", "LIST", "sum", check_redop, "reductions"),
 	STRING(root, 0, "root", "LIST", "0", check_root, "root ranks, or all"),
@@ -254,7 +262,7 @@ static const struct fb_option table[] = {
 	FB_TCP_OPTIONS(struct fb_settings, tcp),
 
 	FB_OPTION_GROUP("What to write"),
-	STRING(csv, 'c', "csv", "DIR", NULL, NULL,
+	STRING(csv, 'c', "csv", "DIR", NULL, check_csv,
 	       "folder of the result files; without it rows go to standard output"),
 	STRING(run, 0, "run", "NAME", NULL, check_run,
 	       "name of the study; by default the folder's, or host and time"),

@@ -18,20 +18,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct fb_option_about about(const struct fb_program *program)
-{
-	return (struct fb_option_about){
-		.program = program->name,
-		.summary = program->summary,
-		.description = program->description,
-		.version = fb_version_text(),
-	};
-}
-
 static int print_about(const struct fb_run *run)
 {
-	const struct fb_option_about text = about(run->program);
+	const char *about = run->program->description;
+	char description[8192];
+	const struct fb_option_about text = {
+		.program = run->program->name,
+		.summary = run->program->summary,
+		.description = description,
+		.version = fb_version_text(),
+	};
 
+	snprintf(description, sizeof(description),
+		 "%s\n\nExit code: 0 good; 2 wrong data; 3 unusable option, file or variable; 5 a "
+		 "fault (a rank died, a limit passed); 6 nothing measured, if a table is printed.",
+		 about ? about : "");
 	/* No MPI, which may not even start where this is asked for; the launcher says the rank. */
 	if (fb_launcher_rank() > 0)
 		return FB_EXIT_OK;

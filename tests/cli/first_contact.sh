@@ -34,6 +34,11 @@ launch 1 all_reduce -b 8 -e 128M
 holds err "^fabricbench: option --engine: '128M' is not accepted: "
 launch 1 all_reduce -b 8 -f 2
 holds err '^fabricbench: unknown option -f: .*docs/start.md'
+launch 1 all_reduce -b 8 -n 20
+holds err "^fabricbench: argument '20' is not accepted: .*docs/start.md"
+launch 1 all_reduce -b 8 -c 1
+holds err "^fabricbench: option --csv: '1' is not accepted: .*--verify"
+[ ! -e 1 ] || fail "-c 1 makes a folder"
 launch 1 all_reduce --bytes 64M:8:2
 holds err "^fabricbench: option --bytes: .*'64M:8:2' runs backwards$"
 launch -n 2 all_reduce
@@ -44,6 +49,20 @@ expect "exit code of a name that is none" "$rc" 3
 launch 1 "$root/README.md"
 expect "exit code of a file that is no program" "$rc" 3
 verdict cli/names
+
+# restricted FLAGS: whether a run with these MPIRUN_FLAGS is given shared memory alone.
+restricted() (
+	unset OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_orte_default_hostfile HYDRA_HOST_FILE \
+		SLURM_JOB_ID PBS_JOBID LSB_JOBID OAR_JOB_ID
+	MPIRUN_FLAGS=$1
+	fb_mpi_env openmpi
+	echo "${OMPI_MCA_btl+yes}"
+)
+expect "one host" "$(restricted '--tag-output')" yes
+for flags in '--hostfile hosts' '-x A --host a,b' '-H a,b' '--machinefile m' '-f hosts'; do
+	expect "hosts by $flags" "$(restricted "$flags")" ''
+done
+verdict cli/hosts
 
 # Two ranks of one host have no second node: no row of this algorithm can be measured.
 # A person who reads a table has it from the exit code too; scripts find the reason in the rows.

@@ -51,6 +51,7 @@ for program in "${programs[@]}"; do
 	"$bin/$program" --help >"$FB_TMP/help" 2>"$FB_TMP/err" || fail "$program --help fails"
 	holds "$FB_TMP/help" "$program"
 	holds "$FB_TMP/help" '--engine=LIST'
+	holds "$FB_TMP/help" 'Exit code: 0 good'
 	[ "$(wc -L <"$FB_TMP/help")" -le 100 ] || fail "$program --help is wider than 100 columns"
 	expect "stderr of $program --help" "$(cat "$FB_TMP/err")" ''
 	grep -oE -- '--[a-z][a-z-]+' "$FB_TMP/help" >>"$FB_TMP/options"
@@ -61,17 +62,50 @@ done
 holds "$FB_TMP/help" '--copy-direction=LIST'
 verdict docs_help
 
-for program in "${programs[@]}"; do
+for program in "$bin"/*; do
+	program=${program##*/}
+	case $program in csvcheck | csvdoc) continue ;; esac # have no page
 	"$bin/$program" --man >"$FB_TMP/man" || fail "$program --man fails"
+	"$bin/$program" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p' | sort -u \
+		>"$FB_TMP/in_help"
+	sed 's/\\-/-/g' "$FB_TMP/man" | grep -oE -- '--[a-z][a-z-]+' | sort -u >"$FB_TMP/in_man"
+	expect "options of $program --help that --man lacks" \
+		"$(comm -23 "$FB_TMP/in_help" "$FB_TMP/in_man")" ''
 	expect "title of $program --man" "$(grep -c "^\.TH" "$FB_TMP/man")" 1
 	for section in NAME SYNOPSIS DESCRIPTION OPTIONS; do
 		holds "$FB_TMP/man" "^\.SH \"?$section"
 	done
 	fb_have groff || continue
-	groff -man -Tutf8 -ww "$FB_TMP/man" >"$FB_TMP/page" 2>"$FB_TMP/err"
+	groff -man -Tutf8 -ww -W break "$FB_TMP/man" >"$FB_TMP/page" 2>"$FB_TMP/err"
 	expect "groff on $program --man" "$(cat "$FB_TMP/err")" ''
 done
 verdict docs_man
+
+# fabricbench(1) names all programs, scripts and variables, and nothing that is not there.
+tr -d '\\' <docs/fabricbench.1 >"$FB_TMP/page"
+for section in PROGRAMS SCRIPTS; do
+	sed -n "/^.SH $section/,/^.SH [^$(cut -c 1 <<<$section)]/p" "$FB_TMP/page" |
+		grep -E '^\.BR? ' | sed 's/f[IRB].*//; s/^.BR* //; s/[",]//g' | tr ' ' '\n'
+done | sed '/^$/d' | sort -u >"$FB_TMP/in_page"
+scripts/fabricbench --help | sed -n 's/^\(programs\|scripts\): //p' | tr ' ' '\n' |
+	sort -u >"$FB_TMP/there"
+diff "$FB_TMP/in_page" "$FB_TMP/there" >"$FB_TMP/diff" ||
+	fail "docs/fabricbench.1 (<) does not name what there is (>): $(cat "$FB_TMP/diff")"
+# What scripts/launch passes to the ranks is no setting.
+{
+	grep -rhoE '"(FB_[A-Z_]+|FABRICBENCH_[A-Z]+)"' --include='*.c' common collectives p2p \
+		overlap kvtransfer | tr -d '"' | grep -vxE 'FABRICBENCH_(CLOSING|LAUNCH)'
+	grep -rhoE 'getenv\("(AWS_[A-Z_]+|TMPDIR|[A-Z_]+_HOME)"' --include='*.c' common |
+		cut -d '"' -f 2
+	grep -oE '^ \*#   *[A-Z]+=' scripts/run | tr -dc 'A-Z\n'
+	printf '%s\n' MPI MPIRUN MPIRUN_FLAGS
+} | sort -u >"$FB_TMP/variables"
+while read -r variable; do
+	grep -qE "(^|[^A-Z_])(fB)?$variable([^A-Z_]|\$)" "$FB_TMP/page" ||
+		fail "docs/fabricbench.1 does not name the variable $variable"
+done <"$FB_TMP/variables"
+[ "$(wc -l <"$FB_TMP/variables")" -ge 20 ] || fail "hardly any variable was found"
+verdict docs_page
 
 # Options of scripts and tools, whose --help says them as well, and of MPI launchers.
 for tool in summary plotdata report predict merge query import study compare tune overlap_of \

@@ -68,9 +68,10 @@ free_parts:
 	return err;
 }
 
-int fb_segment_fit(const struct fb_segment *segment, size_t *most, size_t need,
-		   fb_segment_open_fn open, void *arg)
+int fb_segment_fit(struct fb_segment *segment, size_t *most, size_t need, fb_segment_open_fn open,
+		   void *arg)
 {
+	static unsigned openings;
 	int err = FB_ENOMEM;
 
 	if (segment->ops)
@@ -78,8 +79,10 @@ int fb_segment_fit(const struct fb_segment *segment, size_t *most, size_t need,
 	for (; *most && *most >= need; *most /= 2) {
 		err = open(arg, *most);
 		/* Why more was refused is not the cause of what fails later. */
-		if (!err)
+		if (!err) {
 			fb_error_forget();
+			segment->number = ++openings;
+		}
 		if (err != FB_ENOMEM)
 			return err;
 	}

@@ -23,6 +23,7 @@ struct fb_segment {
 	char **parts;      /* [nparts]: where this process sees them; NULL: one behind the other */
 	const struct fb_memory_ops *ops; /* how an owner gets at its part; NULL only if closed */
 	void *mapping;     /* the memory kind's own */
+	unsigned number;   /* of the openings by fb_segment_fit; copies have it too; 0: by others */
 };
 
 /*
@@ -40,9 +41,10 @@ typedef int (*fb_segment_open_fn)(void *arg, size_t part_bytes);
  * Collective: opens a segment that serves all sizes, *most bytes a part, or where there is no
  * memory for that, the largest half, quarter, ... of it that there is and that holds `need` bytes,
  * the case's own. *most becomes what can be had, so that one size too large fails alone. Returns 0,
- * FB_ENOMEM where `need` is too much, or another error of `open`. The same on all ranks.
+ * FB_ENOMEM where `need` is too much, or another error of `open`. The same on all ranks, as is the
+ * segment's number.
  */
-int fb_segment_fit(const struct fb_segment *segment, size_t *most, size_t need,
+int fb_segment_fit(struct fb_segment *segment, size_t *most, size_t need,
 		   fb_segment_open_fn open, void *arg);
 
 /* Local. Safe on a zeroed structure. Also for segments of other kinds (common/cuda/segment.h). */

@@ -95,6 +95,7 @@ static void test_registration(struct job *job)
 {
 	const struct fb_nccl_group *window =
 		get(job, "library", "library", FB_NCCL_WINDOW, 0);
+	struct job copy = *job;
 
 	CHECK_INT(job->fake->windows, 1);
 	CHECK(window && window->registered == fb_segment_part(&job->segment, job->world.rank));
@@ -102,6 +103,12 @@ static void test_registration(struct job *job)
 	CHECK_INT(job->fake->windows, 1);
 	CHECK(get(job, "library", "library", FB_NCCL_REGISTERED, 0) != window);
 	CHECK_INT(job->fake->registered, 1);
+	/* The same memory, whose description lies elsewhere, and new memory that it describes. */
+	copy.list = job->list;
+	CHECK(get(&copy, "library", "library", FB_NCCL_WINDOW, 0) == window);
+	job->segment.number++;
+	CHECK(get(job, "library", "library", FB_NCCL_WINDOW, 0) != window);
+	job->segment.number--;
 }
 
 /* A rank that fails: the communicator is aborted once and gone. */
@@ -181,7 +188,7 @@ int main(int argc, char **argv)
 		test_shared_log(&job);
 		for (const struct fb_nccl_group *g = job.list; g; g = g->next)
 			groups++;
-		CHECK_INT(groups, 9);
+		CHECK_INT(groups, 10);
 		fb_nccl_group_close(&job.list, &job.nccl);
 		CHECK(job.list == NULL);
 		CHECK_INT(job.fake->destroyed, groups);

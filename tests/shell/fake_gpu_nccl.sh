@@ -204,8 +204,9 @@ verdict fake_gpu_nccl_ctas
 # forced to use something else than the row. This library's log says ring:ll128 whatever is forced.
 library=$FB_BUILD/tests/libfake_nccl.so
 shape=(--bytes 64K --tokens 4 --hidden 64 --registration "none,registered,window")
-runs contention "${shape[@]}" --schedule spin --streams 1
-expect "rows of contention" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 3
+FB_FAKE_NCCL_LOG=$FB_TMP/registered runs contention "${shape[@]}" --schedule spin --streams 0,1
+expect "rows of contention" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 6
+expect "communicators, of two ranks" "$(cat "$FB_TMP"/registered.* | grep -c '^make')" 6
 expect "memory of what is registered" "$(values memory ',(registered|window),')" 'nccl '
 FB_FAKE_NCCL_LOG=$FB_TMP/policy runs contention --bytes 64K --tokens 4 --hidden 64 --schedule spin \
 	--streams 1 --nccl-cta-policy auto,efficiency

@@ -113,6 +113,10 @@ bool fb_nccl_can_register(const struct fb_nccl *nccl, enum fb_nccl_registration 
 	return false;
 }
 
+/*
+ * Segments are compared by their numbers, which all ranks have. By its address a segment that has
+ * gone would be taken for a new one there, by chance on some ranks only, and the job would hang.
+ */
 static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *need)
 {
 	return g->comm && g->need.registration == need->registration &&
@@ -120,7 +124,7 @@ static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *nee
 	       !memcmp(&g->need.ctas, &need->ctas, sizeof(need->ctas)) &&
 	       !strcmp(g->need.choice.algorithm, need->choice.algorithm) &&
 	       !strcmp(g->need.choice.protocol, need->choice.protocol) &&
-	       (need->registration == FB_NCCL_NONE || g->need.segment == need->segment);
+	       (need->registration == FB_NCCL_NONE || g->memory == need->segment->number);
 }
 
 struct fb_nccl_config fb_nccl_config_plain(const struct fb_nccl *nccl)
@@ -266,6 +270,7 @@ int fb_nccl_group_get(struct fb_nccl_group **list, const struct fb_nccl *nccl,
 		return fb_error(err, "out of memory for a communicator");
 	}
 	g->need = *need;
+	g->memory = need->registration == FB_NCCL_NONE ? 0 : need->segment->number;
 	err = make(nccl, world, g);
 	if (err) {
 		if (g->comm)

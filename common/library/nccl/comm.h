@@ -74,7 +74,7 @@ void fb_nccl_deregister(const struct fb_nccl *nccl, fb_nccl_comm comm,
 struct fb_nccl_need {
 	struct fb_nccl_algo_proto choice;
 	enum fb_nccl_registration registration;
-	const struct fb_segment *segment; /* whose own part is registered */
+	const struct fb_segment *segment; /* whose own part is registered; read while it is made */
 	int channels;                     /* as both limits of `ctas`; 0: those count */
 	struct fb_nccl_ctas ctas;
 };
@@ -83,6 +83,7 @@ struct fb_nccl_group {
 	struct fb_nccl_need need;
 	fb_nccl_comm comm;  /* NULL: aborted */
 	void *registered;   /* handle or window */
+	unsigned memory;    /* number of the segment that is registered */
 	struct fb_nccl_wire wire; /* from this rank's log; filled by the code that reads the log */
 	struct fb_nccl_group *next;
 };

@@ -294,7 +294,7 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 	/* Of a run's replays, at whatever rate and in both modes, intervals are the same ones. */
 	i->count = fb_router_requests(r, rate);
 	fb_trace_arrive(&i->trace, i->count, i->plan.arrivals, rate, own->cv,
-			i->state->machine.settings->seed + (uint64_t)i->runs + 1);
+			fb_serve_seed(i) + (uint64_t)i->runs + 1);
 	i->data.seed++;
 	r->due = r->given = r->ended = r->judged = r->met = r->missed = 0;
 	r->wanted = i->count;

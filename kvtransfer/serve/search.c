@@ -78,10 +78,9 @@ static int find_knee(struct fb_router *r, double *knee, bool *found)
 	struct fb_serve_instance *i = r->i;
 	struct fb_knee *k = &i->search[i->plan.mode];
 	double *known = &i->known[i->plan.mode];
-	uint64_t seed = i->state->machine.settings->seed;
 	int err = FB_OK;
 
-	fb_knee_begin(k, i->plan.rate, *known, seed, ++i->searches);
+	fb_knee_begin(k, i->plan.rate, *known, fb_serve_seed(i), ++i->searches);
 	while (k->rate > 0 && fb_router_now(r) < i->until && !(i->whole && fb_launcher_ends()) &&
 	       !err)
 		err = try_rate(r, false);
@@ -101,7 +100,7 @@ static int warm_up(struct fb_router *r)
 	int err = FB_OK;
 
 	if (!i->runs)
-		fb_knee_begin(k, i->plan.rate, 0, i->state->machine.settings->seed, 0);
+		fb_knee_begin(k, i->plan.rate, 0, fb_serve_seed(i), 0);
 	if (k->rate > 0 && !fb_knee_is_between(k))
 		err = try_rate(r, !i->runs);
 	i->known[i->plan.mode] = fb_knee_is_between(k) ? fb_knee_result(k) : fmax(k->low, k->high);

@@ -244,6 +244,14 @@ struct fb_serve_instance {
 	int runs;
 };
 
+/* The seed of arrivals, and of a search's first rates: other launches have others, as runs do. */
+static inline uint64_t fb_serve_seed(const struct fb_serve_instance *i)
+{
+	const struct fb_settings *settings = i->state->machine.settings;
+
+	return settings->seed + (settings->launch_index << 32);
+}
+
 /*
  * content.c. Local: writes the blocks of a prompt from `first` on at this worker, its prefill or
  * its `decode` worker, or, where `bad` is not NULL, compares them: a block's content follows from

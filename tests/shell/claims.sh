@@ -91,6 +91,17 @@ says ': 1\.333, 95% ' \
 says ': 0\.6667, 95% interval 0\.5833 to 0\.75 ' \
 	"least 0.3 -1 cost_us operation=cost / median_us operation=cost"
 says ': 11, 95% interval 9 to 15 ' "least 1 median_us operation=twice"
+# Launches with a repetition each are six repetitions. Five are too few, or one without a value.
+for value in 3 1 4 2 6 5; do
+	row operation=single launch_index="$value" samples=1 median_us=9 cost_us="$value"
+	[ "$value" -eq 6 ] || row operation=few launch_index="$value" samples=1 median_us=9 \
+		cost_us="$value"
+	row operation=lost launch_index="$value" samples=1 median_us=9 cost_us="$value"
+done
+row operation=lost launch_index=7 samples=1 median_us=9 flags=no-knee
+says ': 3\.5, 95% interval 1 to 6 ' "least 1 cost_us operation=single"
+says 'here: cost_us without an interval: 1 samples' "least 1 cost_us operation=few"
+says 'here: cost_us is empty \(flags: no-knee\)' "least 1 cost_us operation=lost"
 # A launch without a value is not passed over.
 says '^verdict:  cannot be tested here: cost_us is empty \(flags: no-knee\)$' \
 	"least 1 cost_us operation=half"

@@ -157,13 +157,16 @@ static const char *unlike(const struct fb_query_table *table, size_t a, size_t b
 	return strcmp(cell(table, a, "variant"), cell(table, b, "variant")) ? "variant" : NULL;
 }
 
-/* Joins all launches of the keys of row `first`; marks them in done. */
+/*
+ * Joins all launches of the keys of row `first`; marks them in done. Where no launch has an
+ * interval of its own, the launches' values give one, as repetitions would.
+ */
 static struct fb_claim_value join(const struct fb_query_table *table, size_t first,
 				  const char *column, bool *done, double *scratch)
 {
 	struct fb_claim_value joined = {(double)NAN, INFINITY, -INFINITY, "", false};
-	bool empty = false;
-	size_t n = 0;
+	bool empty = false, owned = false;
+	size_t n = 0, low, high;
 
 	for (size_t i = first; i < table->nrows; i++) {
 		struct fb_claim_value value;
@@ -176,16 +179,28 @@ static struct fb_claim_value join(const struct fb_query_table *table, size_t fir
 			snprintf(joined.why, sizeof(joined.why), "%s is empty (flags: %s)", column,
 				 cell(table, i, "flags"));
 			empty = true;
-		} else if (!empty && (!isfinite(value.low) || !isfinite(value.high))) {
-			snprintf(joined.why, sizeof(joined.why),
-				 "%s without an interval: %s "
-				 "samples, of which fewer than %d are independent (--min-samples)",
-				 column, cell(table, i, "samples"), FB_MIN_SAMPLES_CI);
+		} else if (!isfinite(value.low) || !isfinite(value.high)) {
+			if (!empty)
+				snprintf(joined.why, sizeof(joined.why), "%s without an interval: "
+					 "%s samples, of which fewer than %d are independent "
+					 "(--min-samples)", column, cell(table, i, "samples"),
+					 FB_MIN_SAMPLES_CI);
+			if (!owned)
+				scratch[n++] = value.middle;
 		} else {
+			n = owned ? n : 0;
+			owned = true;
 			joined.low = fmin(joined.low, value.low);
 			joined.high = fmax(joined.high, value.high);
 			scratch[n++] = value.middle;
 		}
+	}
+	if (!owned && (empty || !fb_median_ci_ranks(n, (double)n, &low, &high))) {
+		n = 0;
+	} else if (!owned) {
+		fb_sort(scratch, n, scratch + table->nrows);
+		joined.low = scratch[low - 1];
+		joined.high = scratch[high - 1];
 	}
 	/* Without a value of each launch, those that have one decide nothing. */
 	if (n && !empty)

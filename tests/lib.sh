@@ -60,10 +60,14 @@ full_only() {
 		echo "$1: in the full set only, for its length: $2"
 }
 
-# took_since START FILE: seconds since then, and of processors as FILE says.
+# took_since START FILE NAME: seconds since then, and of processors as FILE says; noted in $costs.
 took_since() {
-	awk -v a="$1" -v b="$EPOCHREALTIME" 'NF == 2 { cpu = $1 + $2 }
-		END { printf "%.1f s (%.1f s of processors)", b - a, cpu }' "$2" 2>/dev/null
+	awk -v a="$1" -v b="$EPOCHREALTIME" -v name="$3" -v costs="$costs" '
+		NF == 2 { cpu = $1 + $2 }
+		END {
+			printf "%.1f s (%.1f s of processors)", b - a, cpu
+			printf "%.1f %.1f %s\n", cpu, b - a, name >>costs
+		}' "$2" 2>/dev/null
 }
 
 # wanted NAME COMMAND...: whether to run the test; with -l it is listed instead.
@@ -127,7 +131,7 @@ end() {
 	read -r kind processors limit start folder name <<<"${running[$1]}"
 	unset "running[$1]"
 	used=$((used - processors))
-	took=$(took_since "$start" "$folder.cpu")
+	took=$(took_since "$start" "$folder.cpu" "$name")
 	log=$logs/${name//\//.}.log
 	# A test may end while the stacks are taken: what it says then counts.
 	[ ! -e "$folder.stuck" ] || [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || stopped=yes

@@ -83,6 +83,19 @@ count_lines() {
 	[ "$bad" -eq 0 ] || show_failure
 }
 
+# What all tests took, and which five took most: a change that makes the run longer is seen.
+show_costs() {
+	local cpu wall name
+
+	[ -s "$costs" ] || return 0
+	awk -v wall="$SECONDS" -v cores="$(fb_cores)" '{ cpu += $1 }
+		END { printf "tests took %.0f s of processors; with the build %d s on %d\n",
+			cpu, wall, cores }' "$costs"
+	sort -k 1,1gr "$costs" | head -n 5 | while read -r cpu wall name; do
+		echo "  $name: $cpu s of processors in $wall s"
+	done
+}
+
 # The last line is for machines as well: nothing may follow it.
 finish() {
 	local name log
@@ -93,6 +106,7 @@ finish() {
 		log=$logs/${name//\//.}.first.log
 		show_failure
 	done
+	show_costs
 	if [ "$failed" -gt 0 ]; then
 		echo "failed:"
 		printf '  %s\n' "${failures[@]}" | sort -u

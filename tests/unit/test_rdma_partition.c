@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two ends of a queue pair agree on an InfiniBand partition, whatever their ports' tables of keys
- * hold, and are refused where they have none in common. The verbs are made up here.
+ * hold, and are refused where they have none in common. What options ask of a queue pair (retries,
+ * timeout, READs, service level) reaches the device. The verbs are made up here.
  */
 #include "common/transport/rdma_queue.h"
 
@@ -25,6 +26,7 @@ struct end {
 	struct ibv_pd pd;
 	struct ibv_cq cq;
 	int index; /* of the partition, now */
+	struct ibv_qp_attr receive, send; /* of the last steps to RTR and to RTS */
 	bool ready;
 };
 
@@ -134,6 +136,10 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (mask & IBV_QP_PKEY_INDEX)
 		end->index = attr->pkey_index;
 	end->ready |= attr->qp_state == IBV_QPS_RTS;
+	if (attr->qp_state == IBV_QPS_RTR)
+		end->receive = *attr;
+	if (attr->qp_state == IBV_QPS_RTS)
+		end->send = *attr;
 	/* A real device refuses a line that is empty, and so does this one. */
 	return end->keys[end->index] & FB_RDMA_PARTITION ? 0 : EINVAL;
 }
@@ -154,7 +160,8 @@ static const struct fb_verbs verbs = {
 };
 
 /* Connects the ends as two ranks do, each by what the other has told. Returns end 0's error. */
-static int connect_ends(const uint16_t keys[2][LINES], struct end end[2])
+static int connect_ends(const uint16_t keys[2][LINES], const struct fb_rdma_settings *settings,
+			struct end end[2])
 {
 	struct fb_rdma_rail rail[2][FB_RDMA_RAILS];
 	struct fb_rdma_completions completions[2];
@@ -167,16 +174,13 @@ static int connect_ends(const uint16_t keys[2][LINES], struct end end[2])
 	for (int i = 0; i < 2; i++) {
 		opened = &end[i];
 		memcpy(end[i].keys, keys[i], sizeof(end[i].keys));
-		CHECK_INT(fb_rdma_rails_open(&verbs, &fb_rdma_defaults, rail[i], &n, why,
-					     sizeof(why)), 0);
-		CHECK_INT(fb_rdma_completions_open(&completions[i], rail[i], &fb_rdma_defaults, 64),
-			  0);
-		CHECK_INT(fb_rdma_queue_open(&completions[i], &fb_rdma_defaults, 0, &queue[i]), 0);
+		CHECK_INT(fb_rdma_rails_open(&verbs, settings, rail[i], &n, why, sizeof(why)), 0);
+		CHECK_INT(fb_rdma_completions_open(&completions[i], rail[i], settings, 64), 0);
+		CHECK_INT(fb_rdma_queue_open(&completions[i], settings, 0, &queue[i]), 0);
 		fb_rdma_queue_address(&queue[i], &address[i]);
 	}
 	for (int i = 0; i < 2; i++)
-		err[i] = fb_rdma_queue_connect(&queue[i], &fb_rdma_defaults, &address[i],
-					       &address[1 - i]);
+		err[i] = fb_rdma_queue_connect(&queue[i], settings, &address[i], &address[1 - i]);
 	CHECK_INT(err[0], err[1]);
 	for (int i = 0; i < 2; i++) {
 		CHECK(end[i].ready == !err[i]);
@@ -210,16 +214,69 @@ static const uint16_t refused[][2][LINES] = {
 	{{0x8000, 0x8001}, {0x8000, 0x8002}}, /* 0 is no partition */
 };
 
+/* What both ends' devices are told. The made-up ones have 16 READs under way at most. */
+static void check_options(void)
+{
+	static const uint16_t keys[2][LINES] = {{0xffff}, {0xffff}};
+	struct fb_rdma_settings s = fb_rdma_defaults;
+	struct end end[2];
+
+	s.timeout = 9;
+	s.retry = 2;
+	s.rnr_retry = 5;
+	s.service_level = 6;
+	for (s.reads = 3; s.reads <= 30; s.reads += 27) {
+		CHECK_INT(connect_ends(keys, &s, end), FB_OK);
+		for (int i = 0; i < 2; i++) {
+			CHECK_INT(end[i].send.timeout, 9);
+			CHECK_INT(end[i].send.retry_cnt, 2);
+			CHECK_INT(end[i].send.rnr_retry, 5);
+			CHECK_INT(end[i].send.max_rd_atomic, s.reads < 16 ? s.reads : 16);
+			CHECK_INT(end[i].receive.max_dest_rd_atomic, s.reads < 16 ? s.reads : 16);
+			CHECK_INT(end[i].receive.ah_attr.sl, 6);
+		}
+	}
+}
+
+/* The same of queue pairs that the connection manager connects, for a step to RTS of its. */
+static void check_tune(void)
+{
+	struct fb_rdma_rail rail = {.device = {.max_qp_rd_atom = 8, .max_qp_init_rd_atom = 4}};
+	struct fb_rdma_completions completions = {.rail = &rail};
+	struct fb_rdma_queue queue = {.completions = &completions};
+	struct fb_rdma_settings s = fb_rdma_defaults;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS, .max_rd_atomic = 2,
+				   .retry_cnt = 7, .ah_attr = {.sl = 1}};
+
+	s.timeout = 9;
+	s.retry = 2;
+	s.rnr_retry = 5;
+	s.service_level = 6;
+	fb_rdma_queue_tune(&queue, &s, &attr);
+	CHECK_INT(attr.timeout, 9);
+	CHECK_INT(attr.retry_cnt, 2);
+	CHECK_INT(attr.rnr_retry, 5);
+	CHECK_INT(attr.ah_attr.sl, 6);
+	CHECK_INT(attr.max_dest_rd_atomic, 8);
+	CHECK_INT(attr.max_rd_atomic, 2); /* the peer answers no more */
+	s.reads = 1;
+	fb_rdma_queue_tune(&queue, &s, &attr);
+	CHECK_INT(attr.max_dest_rd_atomic, 1);
+	CHECK_INT(attr.max_rd_atomic, 1);
+}
+
 int main(void)
 {
 	struct end end[2];
 
+	check_options();
+	check_tune();
 	for (size_t i = 0; i < sizeof(agreed) / sizeof(agreed[0]); i++)
-		if (CHECK_INT(connect_ends(agreed[i].keys, end), FB_OK))
+		if (CHECK_INT(connect_ends(agreed[i].keys, &fb_rdma_defaults, end), FB_OK))
 			for (int k = 0; k < 2; k++)
 				CHECK_INT(end[k].keys[end[k].index], agreed[i].used[k]);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		CHECK_INT(connect_ends(refused[i], end), FB_EINPUT);
+		CHECK_INT(connect_ends(refused[i], &fb_rdma_defaults, end), FB_EINPUT);
 	return check_done("rdma partition");
 }
 

@@ -69,12 +69,15 @@ void fb_rdma_variant(const struct fb_rdma_settings *s, char *text, size_t n)
 	add_number(text, n, "rdma_qps", s->qps, d->qps);
 	add_number(text, n, "rdma_reads", (uint64_t)s->reads, (uint64_t)d->reads);
 	add_number(text, n, "rdma_relaxed_ordering", s->relaxed_ordering, d->relaxed_ordering);
+	add_number(text, n, "rdma_retry", (uint64_t)s->retry, (uint64_t)d->retry);
+	add_number(text, n, "rdma_rnr_retry", (uint64_t)s->rnr_retry, (uint64_t)d->rnr_retry);
 	add_number(text, n, "rdma_service_level", (uint64_t)s->service_level,
 		   (uint64_t)d->service_level);
 	add_number(text, n, "rdma_sges", s->sges, d->sges);
 	add_number(text, n, "rdma_signal", s->signal, d->signal);
 	add_number(text, n, "rdma_spin", s->spin_us, d->spin_us);
 	add_number(text, n, "rdma_stripe", s->stripe, d->stripe);
+	add_number(text, n, "rdma_timeout", (uint64_t)s->timeout, (uint64_t)d->timeout);
 	add_number(text, n, "rdma_traffic_class", (uint64_t)s->traffic_class,
 		   (uint64_t)d->traffic_class);
 	if (fb_rdma_wait_of(s) != FB_RDMA_WAIT_POLL)

@@ -211,7 +211,6 @@ static void test_variant(void)
 	CHECK_STR(text, "");
 	s.device = "mlx5_3";
 	s.gid_index = 5;
-	s.timeout = 18;
 	fb_rdma_variant(&s, text, sizeof(text));
 	CHECK_STR(text, "");
 	s.notify = FB_RDMA_NOTIFY_IMM;
@@ -221,6 +220,17 @@ static void test_variant(void)
 	s.connect = FB_RDMA_CONNECT_CM;
 	fb_rdma_variant(&s, text, sizeof(text));
 	CHECK_STR(text, "rdma_connect=cm;rdma_mtu=1024;rdma_notify=imm;rdma_qps=4;rdma_sges=2");
+	/* What decides how long a lost packet takes, and when the connection ends. */
+	s = fb_rdma_defaults;
+	s.timeout = 18;
+	s.retry = 2;
+	s.rnr_retry = 0;
+	s.reads = 1;
+	s.service_level = 3;
+	text[0] = '\0';
+	fb_rdma_variant(&s, text, sizeof(text));
+	CHECK_STR(text, "rdma_reads=1;rdma_retry=2;rdma_rnr_retry=0;rdma_service_level=3;"
+			"rdma_timeout=18");
 	s = fb_rdma_defaults;
 	CHECK(!fb_rdma_sleeps(&s));
 	s.waits = 1 << FB_RDMA_WAIT_HYBRID;

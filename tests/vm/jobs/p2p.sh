@@ -41,8 +41,8 @@ check latency 12 ',rdma,(send|put|get),[a-z_]+,rdma,.*rdma rxe0:1 RoCE v2, IPv4 
 # The same asleep, but for the WRITE that is polled for; with streams, both rails, and put and get
 # by the mover. Rows that poll have no key.
 sleeping=(--rdma-wait "poll,event,hybrid" --rdma-spin 5)
-check wait 19 ';rdma_spin=5;(rdma_wait=(event|hybrid);)?src=0' 2 latency "${raw[@]}" --bytes 8 \
-	"${sleeping[@]}"
+check wait 19 ';rdma_spin=5;rdma_timeout=17;(rdma_wait=(event|hybrid);)?src=0' 2 latency \
+	"${raw[@]}" --bytes 8 "${sleeping[@]}"
 check wait-streams 20 ';rdma_wait=event;.*rdma rxe0:1.*\+rxe1:1' 2 bandwidth "${raw[@]}" \
 	--bytes 64,70000 --window 5 --rdma-device rxe0:1,rxe1:1 --rdma-stripe 1000 --rdma-qps 2 \
 	--rdma-depth 16 --rdma-wait event
@@ -68,8 +68,8 @@ check near-first 1 'rdma rxe0:1 [^+]*$' 2 "${near[@]}" auto:1
 check near-collective 2 ',"rdma rxe0:1 [^+]*\+rxe1:1' 3 all_reduce --engine host \
 	--algorithm ring --protocol simple,direct --transport rdma --bytes 70000 \
 	--rdma-device auto:2
-check near-costs 1 ',register,.*;?rdma_rails=2,.*\+rxe1:1' 2 registration --engine rdma \
-	--bytes 5000 --rdma-device auto:2
+check near-costs 1 ',register,.*;?rdma_rails=2;rdma_timeout=17,.*\+rxe1:1' 2 \
+	registration --engine rdma --bytes 5000 --rdma-device auto:2
 # Between nodes auto is RDMA, as both ranks have an active port; TCP is flagged.
 nodes=(all_reduce --engine host --algorithm ring --protocol simple --bytes 4K --nodes-as 2)
 check auto 1 ',host,ring,simple,rdma,.*rdma rxe0:1' 2 "${nodes[@]}"
@@ -81,9 +81,9 @@ check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000
 	--algorithm send,get --protocol send,read
 # The load needs deeper queues than the probes, which exist and get new queues.
 check load 6 ';load=[01];' 4 loaded_latency --engine rdma --bytes 8 --probes 5 --load-bytes 20000
-check load-class 3 ';load=1;.*;load_traffic_class=32;rdma_traffic_class=104' 4 loaded_latency \
-	--engine rdma --bytes 8 --probes 5 --load-bytes 20000 --rdma-traffic-class 104 \
-	--load-traffic-class 32
+check load-class 3 ';load=1;.*;load_traffic_class=32;rdma_timeout=17;rdma_traffic_class=104' 4 \
+	loaded_latency --engine rdma --bytes 8 --probes 5 --load-bytes 20000 \
+	--rdma-traffic-class 104 --load-traffic-class 32
 # Huge pages of both kinds, with the bus free to reorder.
 echo advise >/sys/kernel/mm/transparent_hugepage/shmem_enabled
 echo 32 >/proc/sys/vm/nr_hugepages
@@ -92,7 +92,7 @@ check huge-pages 20 ',huge(page|tlb),.*rdma_relaxed_ordering=1' 2 latency "${raw
 echo 0 >/proc/sys/vm/nr_hugepages
 # What changes a cost is a key; in huge pages, too, where the kernel has some to give.
 echo 16 >/proc/sys/vm/nr_hugepages
-check registration 8 ',(register|look_up),.*;rdma_rails=2;rdma_relaxed_ordering=1,.*\+rxe1:1' 2 \
+check registration 8 ',(register|look_up),.*;rdma_relaxed_ordering=1;rdma_timeout=17,.*\+rxe1:1' 2 \
 	registration --engine rdma --bytes 5000,1M --memory host,hugetlb \
 	--rdma-device rxe0:1,rxe1:1 --rdma-notify imm --rdma-relaxed-ordering
 echo 0 >/proc/sys/vm/nr_hugepages
@@ -102,8 +102,8 @@ csv=/tmp/p2p-$runs/registration.csv
 	[ "$(grep -cE ',register,.*,0,[1-9][0-9]*,[0-9.]+,[0-9.]+$' "$csv")" -eq 4 ] &&
 	[ "$(grep -cE ',hugetlb,.*\(2M pages\)' "$csv")" -eq 4 ]
 verdict vm/p2p-registration-cache $? "$csv"
-check connection 2 ',(connect_rdma|queue_pairs),.*,rdma_qps=2,' 2 connection --engine host,rdma \
-	--rdma-qps 2
+check connection 2 ',(connect_rdma|queue_pairs),.*,rdma_qps=2;rdma_timeout=17,' 2 connection \
+	--engine host,rdma --rdma-qps 2
 # The mover's conformance test: all verbs and forms, by one device and by two rails.
 for ranks in 2 3; do
 	if vm_wanted mover-$ranks "$usual"; then

@@ -59,8 +59,12 @@ measure --mtu 1500,9000 "$rows" -- bandwidth "${options[@]}" >"$FB_TMP/wrong"
 check mtu "$(cat "$FB_TMP/wrong"; over 1e9 mtu=1500; over 1e9 mtu=9000)"
 # The program has read the interface in the last variant.
 check mtu-fact "$(grep -q '\.eth0\.mtu,9000$' "$rows/environment.csv" || echo "no MTU of 9000")"
-measure --spine 50mbit "$rows" -- bandwidth "${options[@]}" --pairs=0-3 >"$FB_TMP/wrong"
+measure --spine 50mbit --starts 2 "$rows" -- bandwidth "${options[@]}" --pairs=0-3 >"$FB_TMP/wrong"
 check spine "$(cat "$FB_TMP/wrong"; over 0.055 "spine=50mbit")"
+for start in 0 1; do
+	check "start-$start" "$(grep -qE "^[0-9]+,[^,]*,$start,.*spine=50mbit" \
+		"$rows/bandwidth.csv" || echo "no row of launch index $start")"
+done
 # A spine whose links kept the MTU of 1500 would drop every packet of 9000.
 measure --spine 60mbit --mtu 9000,1500 "$rows" -- bandwidth "${options[@]}" --pairs=0-3 \
 	>"$FB_TMP/wrong"

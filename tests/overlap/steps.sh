@@ -253,4 +253,21 @@ scripts/launch 1 "$FB_BUILD/bin/moe" "${small[@]}" --engine host --trace "$FB_TM
 holds "$FB_TMP/err" 'cannot create the folder.*out'
 verdict steps_trace
 
+# Options that only a row or a message shows: a share of the time that a step may take, ranks whose
+# input is late, and a library that is not there.
+for budget in 1us 1min; do
+	engine=host go "$MPI" 2 tensor_parallel --schedule all_reduce --layers 1 --hidden 64 \
+		--ffn 64 --tokens 4 --token-budget "$budget"
+	share[${#budget}]=$(values budget_share | head -n 1)
+done
+awk -v tight="${share[3]}" -v wide="${share[4]}" 'BEGIN { exit !(tight > 1000 * wide) }' ||
+	fail "shares of 1 us and of a minute: ${share[*]}"
+engine=host go "$MPI" 2 hazards --schedule late_input --delay 1us --bytes 4K --layers 1 \
+	--compute 100us --late-ranks 1
+[ "$(rows ',late_input,.*late_ranks=1[;,]')" -ge 1 ] || fail "no row with a late rank"
+engine=host go "$MPI" 1 ddp --bytes 4K --bucket 0 --layers 1 --schedule overlap \
+	--blas-library /nowhere.so
+expect "rows without that BLAS" "$(rows ',skipped,--blas-library /nowhere.so: ')" 1
+verdict steps_options
+
 exit $bad

@@ -45,6 +45,8 @@ holds "$FB_TMP/out" 'exposed_us 20 to 45: the least and the greatest step$'
 # Without marks all is one step; an option gives other names.
 says '0,0,160,90,85,65,0.235294,20,5,1,10' $golden/kineto.json --step 'no such mark'
 says '0,0,95,95,0,0,,0,0,0,0 0,1,65,60,0,0,,0,5,1,10' $golden/kineto.json --communication nothing
+says '0,0,95,50,65,45,0.307692,45,0,0,0 0,1,65,40,20,20,0,20,5,0,0' \
+	$golden/kineto.json --sync nothing
 verdict overlap_of_kineto
 
 # An array without its end, as programs leave that append to it; a device for each rank.

@@ -73,6 +73,10 @@ expect "two sides" "$(plan --two-sides | cut -f 3 | sort | uniq -c | awk '{ prin
 	paste -sd ' ')" "32a 32b"
 expect "other numbers" "$(plan --ranks-per-node 3 --nodes 1,2 --repeat 1 | cut -f 4,5 | sort |
 	paste -sd ' ' | tr '\t' /)" "3/1 6/2"
+# --np is for a study that says no number of ranks, and for no other.
+expect "--np beside ranks" "$(plan --np 7 | cut -f 4 | sort -u | paste -sd ' ')" "1 2 3 4"
+printf 'all_reduce\n' >my.study
+expect "--np" "$(plan --np 7 | cut -f 4) $(plan | cut -f 4)" "7 4"
 verdict sweep_plan_order
 
 # bad LINE MESSAGE: a study whose third line is this.

@@ -272,6 +272,10 @@ refuses 3 'no row of engines cuda, copy or host with a time' "$work/skipped"
 refuses 3 "several machines, 'NVIDIA (Example|Other)' and" "$work/other" "$work/unknown" \
 	"$work/kinds"
 refuses 3 'expected --gpu MODEL' "$work/unknown"
+rows host <<<'host ring direct 8 3'
+sed -i /pu.model/d "$work/host/environment.csv"
+refuses 3 'expected --cpu MODEL' "$work/host"
+expect "--cpu" "$(table host --name x --cpu Z | head -n 1)" "table x cpu Z"
 refuses 3 "no column 'bites'" "$work/other" bites=3
 refuses 3 'no row of engine nccl with --nccl-force' "$work/other" --nccl-table
 refuses 3 'no rows of engine nccl that differ in variables' "$work/nccl" --nccl-env

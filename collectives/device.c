@@ -24,7 +24,7 @@ static bool is_of_members(const char *launch)
 {
 	bool graph;
 
-	return fb_nccl_way_of_launch(launch, &graph) != FB_NCCL_WAYS;
+	return fb_nccl_method_of_launch(launch, &graph) != FB_NCCL_METHODS;
 }
 
 void fb_members_key(const struct fb_settings *settings, struct fb_case *c)

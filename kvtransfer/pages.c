@@ -143,7 +143,7 @@ static void found(const struct visitor *v, const struct span *span, const struct
 }
 
 /* Elements that were quantised on their way: as near as that allows. */
-static void check_near(const struct visitor *v, const struct span *span, struct fb_mismatch *in)
+static void check_close(const struct visitor *v, const struct span *span, struct fb_mismatch *in)
 {
 	enum { SOME = 256 };
 	uint16_t wanted[SOME], got;
@@ -178,7 +178,7 @@ static int check_span(void *arg, const struct span *span)
 
 	if (span->used) {
 		if (v->job->worst && v->side == FB_KV_DECODE)
-			check_near(v, span, &in);
+			check_close(v, span, &in);
 		else
 			fb_data_check(&v->data, 0, span->index, at, span->elements, &in);
 		if (in.errors)

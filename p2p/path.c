@@ -73,7 +73,7 @@ static bool has_peers(const struct fb_job *job, int rank)
 }
 
 /* Whether the job's messages stay within hosts. */
-static bool is_near(const struct fb_p2p_state *state, const struct fb_job *job)
+static bool within_hosts(const struct fb_p2p_state *state, const struct fb_job *job)
 {
 	bool near = true;
 
@@ -93,7 +93,7 @@ static int expect(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 	for (int f = 0; f < job->nflows; f++)
 		takes_part |= job->flows[f].src == world->rank || job->flows[f].dst == world->rank;
 	if (path->device)
-		known = is_near(state, job); /* then nothing leaves by the network */
+		known = within_hosts(state, job); /* then nothing leaves by the network */
 	else if (takes_part)
 		known = fb_carrier_devices(of_engine, devices);
 	/* The transport names one peer's interface. */

@@ -81,7 +81,7 @@ static int begin(struct fb_life_context *c)
 		own->gpus = c->part[0].data.nranks / c->part[0].group.nranks;
 		own->calls = (struct fb_nccl_team_calls){
 			.team = own->team, .nccl = c->nccl, .gpus = own->gpus,
-			.way = fb_nccl_way_of(c->life->operation),
+			.way = fb_nccl_method_of(c->life->operation),
 			.stream = calloc((size_t)own->gpus, sizeof(struct fb_gpu_stream *))};
 		own->comm = calloc((size_t)c->count * (size_t)own->gpus, sizeof(*own->comm));
 		own->member = calloc((size_t)own->gpus, sizeof(*own->member));

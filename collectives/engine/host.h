@@ -110,7 +110,7 @@ int fb_host_connect(struct host_request *r, const struct fb_case *c);
 void fb_host_disconnect(struct host_request *r);
 
 /* Whether the links between two ranks go through shared memory. */
-bool fb_host_near(const struct host_engine *e, const struct fb_case *c, int a, int b);
+bool fb_host_uses_shm(const struct host_engine *e, const struct fb_case *c, int a, int b);
 
 /* Whether the case uses the rdma transport for anything. */
 bool fb_host_uses_rdma(const struct fb_case *c);

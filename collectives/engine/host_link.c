@@ -25,7 +25,7 @@ static bool uses_network(const struct fb_case *c)
 	return strcmp(c->transport, "shm") != 0;
 }
 
-bool fb_host_near(const struct host_engine *e, const struct fb_case *c, int a, int b)
+bool fb_host_uses_shm(const struct host_engine *e, const struct fb_case *c, int a, int b)
 {
 	return uses_shm(c) && e->group->node_of[a] == e->group->node_of[b];
 }
@@ -48,7 +48,7 @@ static int add_requests(const struct host_request *r, const struct fb_case *c, i
 		int count = out ? ch->plan->n_out_links : ch->plan->n_in_links;
 
 		for (int i = 0; i < count; i++) {
-			if (fb_host_near(r->engine, c, self, links[i].peer) != near)
+			if (fb_host_uses_shm(r->engine, c, self, links[i].peer) != near)
 				continue;
 			if (requests)
 				requests[n] = (struct fb_link_request){
@@ -76,7 +76,7 @@ static int take_ports(struct host_request *r, const struct fb_case *c, int chann
 		int count = out ? ch->plan->n_out_links : ch->plan->n_in_links;
 
 		for (int i = 0; i < count; i++)
-			if (fb_host_near(r->engine, c, self, links[i].peer) == near)
+			if (fb_host_uses_shm(r->engine, c, self, links[i].peer) == near)
 				(out ? ch->out : ch->in)[i] = ports[n++];
 	}
 	return n;

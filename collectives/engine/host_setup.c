@@ -58,7 +58,7 @@ static bool direct_with(int rank, int peer, const void *arg)
 {
 	const struct direct_arg *d = arg;
 
-	return fb_host_uses_rdma(d->c) || fb_host_near(d->engine, d->c, rank, peer);
+	return fb_host_uses_rdma(d->c) || fb_host_uses_shm(d->engine, d->c, rank, peer);
 }
 
 static int build_plans(struct host_request *r, const struct fb_case *c)

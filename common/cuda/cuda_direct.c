@@ -107,9 +107,9 @@ static bool takes(const struct fb_gpu *gpu, const struct fb_gpu_direct_taker *ta
 	return good;
 }
 
-unsigned fb_gpu_direct_ways(const struct fb_gpu *gpu, int asked,
-			    const struct fb_gpu_direct_taker *taker, bool *flush, char *why,
-			    size_t n)
+unsigned fb_gpu_direct_methods(const struct fb_gpu *gpu, int asked,
+			       const struct fb_gpu_direct_taker *taker, bool *flush, char *why,
+			       size_t n)
 {
 	unsigned found = 0;
 	void *memory;

@@ -41,9 +41,9 @@ struct fb_gpu_direct_taker {
  * the reason against a missing one. *flush: whether fb_gpu_direct_flush() must be called after the
  * host knows that a device wrote, and before kernels read it.
  */
-unsigned fb_gpu_direct_ways(const struct fb_gpu *gpu, int asked,
-			    const struct fb_gpu_direct_taker *taker, bool *flush, char *why,
-			    size_t n);
+unsigned fb_gpu_direct_methods(const struct fb_gpu *gpu, int asked,
+			       const struct fb_gpu_direct_taker *taker, bool *flush, char *why,
+			       size_t n);
 
 /*
  * Collective: those of the ways that all ranks have; or 0, and in `why` the reason of the first

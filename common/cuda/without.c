@@ -44,7 +44,7 @@ NOTHING(fb_gpu_link_to);
 NOTHING(fb_gpu_segment_can);
 ABSENT(fb_gpu_segment_open);
 ABSENT(fb_gpu_segment_adopt);
-NOTHING(fb_gpu_direct_ways);
+NOTHING(fb_gpu_direct_methods);
 ABSENT(fb_gpu_direct_export);
 ABSENT(fb_gpu_direct_flush);
 ABSENT(fb_gpu_cache_open);

@@ -384,7 +384,7 @@ static int file_open_mover(struct fb_mover **mover, const struct fb_session *ses
 	wire = (struct fb_wire *)*mover;
 	wire->idle = file_idle;
 	wire->choose = choose;
-	wire->ways = fb_store_ways;
+	wire->ways = fb_store_methods;
 	return FB_OK;
 }
 

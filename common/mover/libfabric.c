@@ -78,8 +78,8 @@ static int knows_gpus(struct fb_ofi_mover *m, char why[FB_REASON_CHARS])
 {
 	const struct fb_gpu_direct_taker taker = {takes, m};
 
-	return fb_gpu_direct_ways(&m->gpu, FB_GPU_DIRECT_PEERMEM, &taker, &m->flushes, why,
-				  FB_REASON_CHARS) ? FB_OK : FB_EUNSUPPORTED;
+	return fb_gpu_direct_methods(&m->gpu, FB_GPU_DIRECT_PEERMEM, &taker, &m->flushes, why,
+				     FB_REASON_CHARS) ? FB_OK : FB_EUNSUPPORTED;
 }
 
 static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,

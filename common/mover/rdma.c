@@ -233,8 +233,9 @@ static int make_queues(struct fb_rdma_mover *m, int peer, struct fb_rdma_address
 	return err;
 }
 
-/* Both ends know that they are to meet, in the order of ranks, after an error of this one too. */
-static int meet(struct fb_rdma_mover *m, int peer, const struct fb_rdma_address *own, int err)
+/* Both ends exchange addresses, in the order of ranks, after an error of this one, too. */
+static int connect_peer(struct fb_rdma_mover *m, int peer, const struct fb_rdma_address *own,
+			int err)
 {
 	struct fb_rdma_address other[FB_RDMA_RAILS];
 	int bytes = m->rails * (int)sizeof(*own);
@@ -268,7 +269,7 @@ static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 		int peer = (k - rank + nranks) % nranks;
 
 		if (met[peer])
-			err = meet(m, peer, own[peer], err);
+			err = connect_peer(m, peer, own[peer], err);
 	}
 	free(met);
 	free(own);

@@ -42,7 +42,7 @@ int fb_rdma_gpu_begin(struct fb_rdma_mover *m, char why[FB_REASON_CHARS])
 		snprintf(why, FB_REASON_CHARS, "--gpu-direct no");
 		return FB_EUNSUPPORTED;
 	}
-	ways = fb_gpu_direct_ways(&m->gpu, asked, &taker, &m->flushes, why, FB_REASON_CHARS);
+	ways = fb_gpu_direct_methods(&m->gpu, asked, &taker, &m->flushes, why, FB_REASON_CHARS);
 	m->ways = fb_gpu_direct_agree(g, ways, why, FB_REASON_CHARS);
 	return m->ways ? FB_OK : FB_EUNSUPPORTED;
 }

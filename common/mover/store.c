@@ -14,7 +14,7 @@
 enum { ALIGNMENT = 4096 };
 
 const char *const fb_store_forms[] = {"buffered", "direct", "uring", "uring_direct", NULL};
-const char *const fb_store_ways[] = {
+const char *const fb_store_methods[] = {
 	"page cache, preadv and pwritev", "O_DIRECT, preadv and pwritev", "page cache, io_uring",
 	"O_DIRECT, io_uring"};
 

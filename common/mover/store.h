@@ -36,7 +36,7 @@ extern const struct fb_mover_ops fb_mover_store, fb_mover_store_gpu, fb_mover_cu
  * "buffered", ..., NULL: of store, store_gpu and file. How each of them moves bytes, for the row's
  * path.
  */
-extern const char *const fb_store_forms[], *const fb_store_ways[];
+extern const char *const fb_store_forms[], *const fb_store_methods[];
 
 /*
  * object.c: where objects are made by movers that are opened from now on, and with how many

@@ -135,6 +135,6 @@ void fb_store_describe(struct fb_move *move, struct fb_traits *traits)
 	const struct fb_store_move *m = (const struct fb_store_move *)move;
 
 	snprintf(traits->path, sizeof(traits->path), "%s, %llu requests, file in %s",
-		 fb_store_ways[m->form], (unsigned long long)m->requests, s->folder);
+		 fb_store_methods[m->form], (unsigned long long)m->requests, s->folder);
 	traits->channels = m->rings ? (int)s->ring.depth : 1;
 }

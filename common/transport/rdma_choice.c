@@ -196,7 +196,7 @@ static bool is_better(const struct fb_rdma_rail_offer *a, const struct fb_rdma_r
 	return a->rate > b->rate || (a->rate == b->rate && a->nearness > b->nearness);
 }
 
-int fb_rdma_choose_near(const struct fb_rdma_rail_offer *offers, int n, int *taken)
+int fb_rdma_choose_nearest(const struct fb_rdma_rail_offer *offers, int n, int *taken)
 {
 	const struct fb_rdma_rail_offer *best = offers;
 	int count = 0;

@@ -110,7 +110,7 @@ struct fb_rdma_rail_offer {
  * ones are none, as rails carry equal parts. Writes their indices in order to taken[n]. Returns how
  * many.
  */
-int fb_rdma_choose_near(const struct fb_rdma_rail_offer *offers, int n, int *taken);
+int fb_rdma_choose_nearest(const struct fb_rdma_rail_offer *offers, int n, int *taken);
 
 /*
  * The part of `bytes` that rail `rail` of n carries: equal parts, cut at multiples of 64 bytes so

@@ -138,7 +138,7 @@ static int listen_on(struct fb_rdma_cm *cm, const struct fb_rdma_rail *rail, uni
 			rail->number, strerror(errno));
 }
 
-int fb_rdma_cm_listen(struct fb_rdma_cm *cm, const struct fb_rdma_meeting *m)
+int fb_rdma_cm_listen(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *m)
 {
 	size_t nranks = (size_t)m->world->nranks;
 	union fb_rdma_ip own[FB_RDMA_RAILS];

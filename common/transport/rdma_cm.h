@@ -29,7 +29,7 @@ int fb_rdma_cm_open(struct fb_rdma_cm **cm, const struct fb_rdma_settings *setti
 void fb_rdma_cm_close(struct fb_rdma_cm *cm);
 
 /* The queues to connect: `each` queues, grouped by rail, to each of the peers. */
-struct fb_rdma_meeting {
+struct fb_rdma_exchange {
 	const struct fb_group *world;
 	const struct fb_rdma_settings *settings;
 	const struct fb_rdma_rail *rails;
@@ -43,7 +43,7 @@ struct fb_rdma_meeting {
  * Collective over the world, n may be 0; both ends of a pair name each other. FB_OK or an error
  * (printed), not the same on all ranks.
  */
-int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_meeting *meeting);
+int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *meeting);
 
 #endif
 #endif

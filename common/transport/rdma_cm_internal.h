@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The connection manager from the inside: shared by rdma_cm.c and rdma_cm_meet.c only. */
+/* The connection manager from the inside: shared by rdma_cm.c and rdma_cm_connect.c only. */
 #ifndef FB_COMMON_TRANSPORT_RDMA_CM_INTERNAL_H
 #define FB_COMMON_TRANSPORT_RDMA_CM_INTERNAL_H
 
@@ -58,7 +58,7 @@ struct fb_rdma_cm {
 int fb_rdma_cm_keep(struct fb_rdma_cm *cm, struct rdma_cm_id *id);
 
 /* Collective: listens on all rails and learns where everybody does, the first time. */
-int fb_rdma_cm_listen(struct fb_rdma_cm *cm, const struct fb_rdma_meeting *meeting);
+int fb_rdma_cm_listen(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *meeting);
 
 #endif
 #endif

@@ -35,7 +35,7 @@ struct fb_rdma_rail {
 /*
  * Opens the rails that the settings name; with "auto" the fastest active port, of equal ones the
  * one nearest to the GPU, or without to the calling thread's processor; with "auto:N" as many of
- * those that are as fast and as near (fb_rdma_choose_near) and have an address, in the order of
+ * those that are as fast and as near (fb_rdma_choose_nearest) and have an address, in the order of
  * their names. FB_OK, *n at least 1 and `why` empty;
  * FB_EUNSUPPORTED with the reason in `why` (not printed) where the machine has nothing that would
  * do; FB_EINPUT (in `why` as well) where the settings ask for what does not exist; FB_ESYS (in

@@ -190,7 +190,7 @@ void fb_rdma_drop_groups(struct fb_rdma *rdma);
  * Collective: makes and connects the queues to the peers of the n ports that have none. FB_OK or
  * an error (printed), not the same on all ranks.
  */
-int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n);
+int fb_rdma_connect_queues(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n);
 void fb_rdma_part(struct fb_rdma *rdma, int peer);
 
 #endif

@@ -330,7 +330,7 @@ int fb_rdma_connect(struct fb_transport *transport, const struct fb_link_request
 	if (!err && g && tables)
 		err = fb_group_agree(world, exchange(rdma, g, requests, tables));
 	if (!err && g)
-		err = fb_group_agree(world, fb_rdma_meet(rdma, g->ports, n));
+		err = fb_group_agree(world, fb_rdma_connect_queues(rdma, g->ports, n));
 	free(tables);
 	if (err || !g) {
 		if (g)

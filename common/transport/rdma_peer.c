@@ -75,7 +75,7 @@ static int new_peers(const struct fb_rdma *rdma, const struct fb_rdma_port *port
 	return count;
 }
 
-/* All pairs at once; both ends of a pair know that they are to meet. */
+/* All pairs at once; both ends of a pair know that they connect. */
 static int swap(const struct fb_rdma *rdma, const int *peers, int n,
 		struct fb_rdma_address *own, struct fb_rdma_address *remote)
 {
@@ -102,8 +102,8 @@ free_requests:
 	return err;
 }
 
-static int meet_by_mpi(struct fb_rdma *rdma, const int *peers, int n, struct fb_rdma_address *own,
-		       struct fb_rdma_address *remote)
+static int connect_by_mpi(struct fb_rdma *rdma, const int *peers, int n,
+			  struct fb_rdma_address *own, struct fb_rdma_address *remote)
 {
 	size_t each = queues_each(rdma);
 	int err = swap(rdma, peers, n, own, remote);
@@ -116,10 +116,10 @@ static int meet_by_mpi(struct fb_rdma *rdma, const int *peers, int n, struct fb_
 	return err;
 }
 
-static int meet_by_cm(struct fb_rdma *rdma, const int *peers, int n)
+static int connect_by_cm(struct fb_rdma *rdma, const int *peers, int n)
 {
 	struct fb_rdma_queue **queues = calloc((size_t)n + 1, sizeof(struct fb_rdma_queue *));
-	const struct fb_rdma_meeting meeting = {
+	const struct fb_rdma_exchange meeting = {
 		.world = rdma->transport.world, .settings = rdma->settings, .rails = rdma->rails,
 		.nrails = rdma->nrails, .peers = peers, .queues = queues, .n = n};
 	int err = fb_group_agree(meeting.world, queues ? FB_OK : FB_ENOMEM);
@@ -132,7 +132,7 @@ static int meet_by_cm(struct fb_rdma *rdma, const int *peers, int n)
 	return err;
 }
 
-int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
+int fb_rdma_connect_queues(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
 {
 	const struct fb_group *world = rdma->transport.world;
 	int *peers = calloc((size_t)n + 1, sizeof(*peers)), count, err = FB_OK;
@@ -148,8 +148,8 @@ int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
 		err = make(rdma, peers[i], own + each * (size_t)i);
 	err = fb_group_agree(world, err);
 	if (!err && peers && own && remote)
-		err = rdma->cm ? meet_by_cm(rdma, peers, count)
-			       : meet_by_mpi(rdma, peers, count, own, remote);
+		err = rdma->cm ? connect_by_cm(rdma, peers, count)
+			       : connect_by_mpi(rdma, peers, count, own, remote);
 	for (int i = 0; peers && err && i < count; i++)
 		fb_rdma_part(rdma, peers[i]);
 	free(remote);

@@ -87,9 +87,9 @@ static void survey_ports(const struct fb_verbs *verbs, struct ibv_device **list,
 }
 
 /* The ports that auto takes, `most` of them; one without an address is passed over. */
-static int open_near(const struct fb_verbs *verbs, struct ibv_device **list,
-		     const struct fb_rdma_settings *s, int most, struct fb_rdma_rail *rails,
-		     int *opened, char *why, size_t n)
+static int open_nearest(const struct fb_verbs *verbs, struct ibv_device **list,
+			const struct fb_rdma_settings *s, int most, struct fb_rdma_rail *rails,
+			int *opened, char *why, size_t n)
 {
 	struct survey *survey = malloc(sizeof(*survey));
 	int taken[OFFERS], count, err = survey ? FB_OK : FB_ENOMEM;
@@ -98,7 +98,7 @@ static int open_near(const struct fb_verbs *verbs, struct ibv_device **list,
 	if (!survey)
 		return err;
 	survey_ports(verbs, list, s, survey, why, n);
-	count = fb_rdma_choose_near(survey->offer, survey->n, taken);
+	count = fb_rdma_choose_nearest(survey->offer, survey->n, taken);
 	for (int i = 0; i < count && *opened < most && !err; i++) {
 		struct fb_rdma_rail *rail = &rails[*opened];
 
@@ -155,7 +155,7 @@ int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settin
 			   "packages)");
 		err = FB_EUNSUPPORTED;
 	} else if (most > 0) {
-		err = open_near(verbs, list, settings, most, rails, &opened, why, chars);
+		err = open_nearest(verbs, list, settings, most, rails, &opened, why, chars);
 	} else {
 		wanted = fb_rdma_parse_rails(settings->device, names);
 		for (; opened < wanted && !err; opened++)

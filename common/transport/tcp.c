@@ -184,8 +184,8 @@ static int bring_up(struct fb_tcp *tcp, struct fb_tcp_socket **added, int n)
 }
 
 /* Collective: the rest of connect(), after all ranks have made their own ends. */
-static int meet(struct fb_tcp *tcp, struct fb_tcp_link **links, int n,
-		struct fb_tcp_socket **added, int nadded)
+static int connect_links(struct fb_tcp *tcp, struct fb_tcp_link **links, int n,
+			 struct fb_tcp_socket **added, int nadded)
 {
 	const struct fb_group *world = tcp->transport.world;
 	int err = fb_group_agree(world, fb_tcp_link_match(tcp, links, n));
@@ -216,7 +216,7 @@ static int tcp_connect(struct fb_transport *transport, const struct fb_link_requ
 	err = fb_group_agree(transport->world, err);
 	if (links && added) {
 		if (!err)
-			err = meet(tcp, links, n, added, nadded);
+			err = connect_links(tcp, links, n, added, nadded);
 		for (int i = 0; i < nlinks; i++) {
 			if (err)
 				fb_tcp_link_free(tcp, links[i]);

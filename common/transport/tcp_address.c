@@ -203,8 +203,8 @@ bool fb_tcp_same_stack(const struct fb_tcp_identity *a, const struct fb_tcp_iden
 }
 
 /* Whether the peer's address `to` may be reached, and how best. */
-static bool find_way(const struct fb_tcp_identity *own, const struct fb_tcp_address *to,
-		     struct fb_tcp_candidate *way)
+static bool find_route(const struct fb_tcp_identity *own, const struct fb_tcp_address *to,
+		       struct fb_tcp_candidate *way)
 {
 	const struct fb_tcp_address *best = NULL;
 	bool shared = false;
@@ -255,7 +255,7 @@ int fb_tcp_candidates(const struct fb_tcp_identity *own, const struct fb_tcp_ide
 		struct fb_tcp_candidate way;
 		int at = n;
 
-		if (!find_way(own, &peer->addresses[i], &way))
+		if (!find_route(own, &peer->addresses[i], &way))
 			continue;
 		for (; at > 0 && better(&way, &list[at - 1]); at--)
 			list[at] = list[at - 1];

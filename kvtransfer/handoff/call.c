@@ -248,7 +248,7 @@ static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_
 }
 
 /* Receivers of SENDs say that their RECVs are posted. */
-static void meet(const struct fb_handoff_instance *i)
+static void announce_receives(const struct fb_handoff_instance *i)
 {
 	MPI_Comm comm = i->state->machine.world->comm;
 
@@ -322,13 +322,13 @@ void fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	if (!err)
 		err = fb_handoff_await_leave(i, call);
 	if (!err && i->plan.send && !i->receives)
-		meet(i);
+		announce_receives(i);
 	if (!err && !i->plan.get && i->posts && !i->receives)
 		stamp(i, &t->begin);
 	if (!err)
 		err = begin(i, t);
 	if (!err && i->plan.send && i->receives)
-		meet(i);
+		announce_receives(i);
 	i->seen.link = 0;
 	i->seen.repeat = i->seen.run = 0;
 	for (int k = 0; k < i->links; k++) {

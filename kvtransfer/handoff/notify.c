@@ -73,8 +73,8 @@ void fb_handoff_note_told(const struct fb_handoff_instance *i, struct fb_handoff
 }
 
 /* The message of a pair, for which all of its links wait. */
-static void hear(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
-		 uint64_t call, struct fb_handoff_times *t)
+static void record_notice(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
+			  uint64_t call, struct fb_handoff_times *t)
 {
 	MPI_Comm comm = i->state->machine.world->comm;
 	int came = 0;
@@ -101,7 +101,7 @@ int fb_handoff_listen(const struct fb_handoff_instance *i, struct fb_handoff_lin
 
 	if (i->plan.notify == FB_NOTIFY_MESSAGE) {
 		if (link->told != call && !link->follows)
-			hear(i, link, call, t);
+			record_notice(i, link, call, t);
 	} else if (count >= link->count_base + call * notices) {
 		fb_handoff_note_told(i, link, call, t);
 	}

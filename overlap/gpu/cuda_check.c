@@ -9,7 +9,7 @@
 #include "overlap/gpu/gemm.h"
 
 /* Whether element (i, j) of a product is close to the right value. */
-static bool is_near(const struct fb_gemm *g, uint32_t i, uint32_t j)
+static bool is_close(const struct fb_gemm *g, uint32_t i, uint32_t j)
 {
 	double sum = 0, got = (double)fb_widen_bf16(g->to[(size_t)j * g->m + i]);
 
@@ -42,7 +42,7 @@ int fb_gemm_check(const struct fb_gemm *g)
 					 cudaMemcpyDeviceToHost));
 	for (uint32_t i = 0; i < g->m && !err; i++)
 		for (uint32_t j = 0; j < g->n; j++)
-			bad += !is_near(&h, i, j);
+			bad += !is_close(&h, i, j);
 	free(host);
 	return err || !bad ? err
 			   : fb_error(FB_EDATA, "%zu of %zu elements of a matrix product are wrong",

@@ -32,7 +32,7 @@ int fb_fp8_fill(void *to, uint64_t bytes, uint32_t seed)
 }
 
 /* Element (i, j): near what the host finds, within the precision of the bf16 that it is in. */
-static bool is_near(const struct fb_gemm_fp8 *g, uint32_t i, uint32_t j)
+static bool is_close(const struct fb_gemm_fp8 *g, uint32_t i, uint32_t j)
 {
 	double sum = 0, got = (double)fb_widen_bf16(g->to[(size_t)j * g->m + i]);
 
@@ -59,7 +59,7 @@ int fb_fp8_check(const struct fb_gemm_fp8 *g)
 		err = FB_CUDA(cudaMemcpy(to, g->to, nto * sizeof(*to), cudaMemcpyDeviceToHost));
 	for (uint32_t i = 0; i < g->m && !err; i++)
 		for (uint32_t j = 0; j < g->n; j++)
-			bad += !is_near(&host, i, j);
+			bad += !is_close(&host, i, j);
 	free(a);
 	free(to);
 	return err || !bad ? err

@@ -116,8 +116,8 @@ int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *sess
 	if (asked == FB_GPU_DIRECT_NO)
 		snprintf(gpu->no_rdma, sizeof(gpu->no_rdma), "--gpu-direct no");
 	else
-		own = fb_gpu_direct_ways(&gpu->gpu, asked, &taker, &flush, gpu->no_rdma,
-					 sizeof(gpu->no_rdma));
+		own = fb_gpu_direct_methods(&gpu->gpu, asked, &taker, &flush, gpu->no_rdma,
+					    sizeof(gpu->no_rdma));
 	all = fb_gpu_direct_agree(context.world, own, gpu->no_rdma, sizeof(gpu->no_rdma));
 	gpu->dmabuf = all >> FB_GPU_DIRECT_DMABUF & 1;
 	if (all)

@@ -65,7 +65,8 @@ static void host_close(struct fb_p2p_engine *engine)
 }
 
 /* Whether the flow goes through shared memory. */
-static bool near(const struct fb_host_p2p *e, const struct fb_case *c, const struct fb_flow *flow)
+static bool uses_shm(const struct fb_host_p2p *e, const struct fb_case *c,
+		     const struct fb_flow *flow)
 {
 	return strcmp(c->transport, "tcp") &&
 	       e->world->node_of[flow->src] == e->world->node_of[flow->dst];
@@ -84,7 +85,7 @@ static bool host_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 	bool far = false;
 
 	for (int f = 0; f < job->nflows; f++)
-		far |= !near(e, c, &job->flows[f]);
+		far |= !uses_shm(e, c, &job->flows[f]);
 	if (shm && far)
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach the other node");
 	else if (!strcmp(c->transport, "shm+tcp") && e->world->nnodes == 1)
@@ -124,7 +125,7 @@ static void list_ends(struct fb_host_p2p_request *r, const struct fb_case *c)
 
 	for (int f = 0; f < r->job->nflows; f++) {
 		const struct fb_flow *flow = &r->job->flows[f];
-		bool tcp = !near(r->engine, c, flow);
+		bool tcp = !uses_shm(r->engine, c, flow);
 		size_t limit = slot_limit(r->engine, c, tcp);
 
 		if (flow->src != self && flow->dst != self)

@@ -228,7 +228,7 @@ static int over_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	r->request.engine = engine;
 	r->engine = (struct fb_over *)engine;
 	r->job = job;
-	err = fb_over_meet(r, &region);
+	err = fb_over_connect(r, &region);
 	if (!err)
 		err = fb_group_agree(engine->group, make_steps(r, c, region));
 	if (err) {

@@ -45,7 +45,7 @@ struct fb_over_request {
 };
 
 /* Collective: the job's memory and peers, when it is the first to need them. */
-int fb_over_meet(struct fb_over_request *r, struct fb_region **region);
+int fb_over_connect(struct fb_over_request *r, struct fb_region **region);
 
 /*
  * Local: makes step `i` of the flows from `first` to the one before `end`; receives go first.

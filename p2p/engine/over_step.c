@@ -8,8 +8,8 @@
 enum { DONE_PUT = 1, DONE_GET = 2 }; /* notices */
 
 /* Collective: the region of a segment, when it is the first to be met. */
-static int meet_segment(struct fb_over *e, const struct fb_segment *segment,
-			struct fb_region **found)
+static int add_segment(struct fb_over *e, const struct fb_segment *segment,
+		       struct fb_region **found)
 {
 	struct fb_region **more;
 	int err;
@@ -42,7 +42,7 @@ static bool has_part(const struct fb_over_request *r, const struct fb_flow *flow
 }
 
 /* Collective: to the ranks that this one has flows with. */
-static int meet_peers(const struct fb_over_request *r)
+static int connect_peers(const struct fb_over_request *r)
 {
 	const struct fb_group *group = r->engine->engine.group;
 	int *peers = calloc((size_t)r->job->nflows + 1, sizeof(*peers)), n = 0;
@@ -129,11 +129,11 @@ static int add_arrival(const struct fb_over_request *r, struct fb_over_step *s,
 	return mover->ops->arrived(mover, from, a->wait.notice, &a->base);
 }
 
-int fb_over_meet(struct fb_over_request *r, struct fb_region **region)
+int fb_over_connect(struct fb_over_request *r, struct fb_region **region)
 {
-	int err = meet_segment(r->engine, r->job->segment, region);
+	int err = add_segment(r->engine, r->job->segment, region);
 
-	return err ? err : meet_peers(r);
+	return err ? err : connect_peers(r);
 }
 
 int fb_over_step_make(struct fb_over_request *r, int i, struct fb_region *region, const char *form,

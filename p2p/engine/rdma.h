@@ -89,7 +89,7 @@ struct fb_raw_engine {
 	struct fb_raw_lane *lanes; /* of the request that runs; completions carry the index */
 	/* Memory `device`. */
 	struct fb_gpu gpu; /* if has_gpu */
-	bool has_gpu, flushes; /* flushes: see fb_gpu_direct_ways() */
+	bool has_gpu, flushes; /* flushes: see fb_gpu_direct_methods() */
 	enum fb_rdma_how how;  /* FB_RDMA_HOST: not at all; no_direct says why */
 	char no_direct[FB_REASON_CHARS];
 };
@@ -206,8 +206,8 @@ void fb_raw_close_links(struct fb_raw_engine *e);
  * job needs them, all are made anew, in their places: nothing may be under way. The same error on
  * all ranks (printed where it is found).
  */
-int fb_raw_meet(struct fb_raw_engine *e, const struct fb_job *job, const int *peers,
-		int npeers, const struct fb_raw_depth *need, struct fb_raw_reach *reach);
+int fb_raw_connect(struct fb_raw_engine *e, const struct fb_job *job, const int *peers,
+		   int npeers, const struct fb_raw_depth *need, struct fb_raw_reach *reach);
 
 /* Opens the completion queues of this rank's rails, of e->depth. FB_OK or FB_ESYS (printed). */
 int fb_raw_open_completions(struct fb_raw_engine *e);

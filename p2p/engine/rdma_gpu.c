@@ -54,8 +54,8 @@ void fb_raw_gpu_choose(struct fb_raw_engine *e, int asked)
 	if (asked == FB_GPU_DIRECT_NO)
 		snprintf(e->no_direct, sizeof(e->no_direct), "--gpu-direct no");
 	else
-		own = fb_gpu_direct_ways(&e->gpu, asked, &taker, &e->flushes, e->no_direct,
-					 sizeof(e->no_direct));
+		own = fb_gpu_direct_methods(&e->gpu, asked, &taker, &e->flushes, e->no_direct,
+					    sizeof(e->no_direct));
 	all = fb_gpu_direct_agree(e->world, own, e->no_direct, sizeof(e->no_direct));
 	if (all >> FB_GPU_DIRECT_DMABUF & 1)
 		e->how = FB_RDMA_DMABUF;

@@ -195,7 +195,7 @@ free_requests:
 static int connect_by_cm(struct fb_raw_engine *e, const int *peers, int n)
 {
 	struct fb_rdma_queue **queues = calloc((size_t)n + 1, sizeof(struct fb_rdma_queue *));
-	const struct fb_rdma_meeting meeting = {
+	const struct fb_rdma_exchange meeting = {
 		.world = e->world, .settings = e->settings, .rails = e->rails,
 		.nrails = e->nrails, .peers = peers, .queues = queues, .n = n};
 	int err = fb_group_agree(e->world, queues ? FB_OK : FB_ENOMEM);
@@ -251,8 +251,8 @@ static int connect(struct fb_raw_engine *e, const int *peers, int n)
 	return err;
 }
 
-int fb_raw_meet(struct fb_raw_engine *e, const struct fb_job *job, const int *peers, int npeers,
-		const struct fb_raw_depth *need, struct fb_raw_reach *reach)
+int fb_raw_connect(struct fb_raw_engine *e, const struct fb_job *job, const int *peers, int npeers,
+		   const struct fb_raw_depth *need, struct fb_raw_reach *reach)
 {
 	const struct fb_segment *segment = job->segment;
 	size_t nranks = (size_t)e->world->nranks;

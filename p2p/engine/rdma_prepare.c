@@ -194,7 +194,7 @@ int fb_raw_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	err = fb_group_agree(e->world, peers ? FB_OK : FB_ENOMEM);
 	need = depth_for(r);
 	if (!err)
-		err = fb_raw_meet(e, job, peers, r->nends, &need, r->reach);
+		err = fb_raw_connect(e, job, peers, r->nends, &need, r->reach);
 	free(peers);
 	if (!err)
 		err = fb_group_agree(e->world, make_lanes(r));

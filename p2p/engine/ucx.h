@@ -39,7 +39,7 @@ struct fb_ucx_share {
 /* To a peer. */
 struct fb_ucx_link {
 	void *ep; /* NULL: none yet */
-	bool met; /* has swapped a message with it */
+	bool connected; /* has swapped a message with it */
 	void *rkey[FB_UCX_SHARES];
 	uint64_t flags_sent, flags_seen; /* put in ping-pong: messages, of all jobs */
 };
@@ -128,7 +128,7 @@ void fb_ucx_stop(struct fb_ucx_engine *e);
  * Collective. Connects to those of the n peers that have no endpoint yet, who do the same. The
  * same error on all ranks (printed where it is found).
  */
-int fb_ucx_meet(struct fb_ucx_engine *e, const int *peers, int n);
+int fb_ucx_connect(struct fb_ucx_engine *e, const int *peers, int n);
 
 /*
  * Collective. Lets peers reach [base, base + bytes), which they may use until the engine is closed.

@@ -170,14 +170,14 @@ static int exchange_hello(struct fb_ucx_engine *e, const int *peers, int n)
 }
 /* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */
 
-int fb_ucx_meet(struct fb_ucx_engine *e, const int *peers, int n)
+int fb_ucx_connect(struct fb_ucx_engine *e, const int *peers, int n)
 {
 	int *unknown = calloc((size_t)n + 1, sizeof(*unknown)), count = 0, any;
 	int err = fb_group_agree(e->world, unknown ? FB_OK : FB_ENOMEM);
 
 	for (int i = 0; i < n && !err && unknown; i++) {
 		struct fb_ucx_link *link = &e->links[peers[i]];
-		bool known = link->met;
+		bool known = link->connected;
 
 		for (int k = 0; k < count; k++)
 			known |= unknown[k] == peers[i];
@@ -193,7 +193,7 @@ int fb_ucx_meet(struct fb_ucx_engine *e, const int *peers, int n)
 	if (!err && any)
 		err = exchange_hello(e, unknown, count);
 	for (int i = 0; i < count && !err; i++)
-		e->links[unknown[i]].met = true;
+		e->links[unknown[i]].connected = true;
 	free(unknown);
 	return err;
 }
@@ -280,7 +280,7 @@ static void close_links(struct fb_ucx_engine *e)
 			if (link->rkey[s])
 				e->ucx.rkey_destroy(link->rkey[s]);
 		/* The worker takes those with it that never had a peer. */
-		if (link->met)
+		if (link->connected)
 			pending[r] = e->ucx.ep_close_nbx(link->ep, &plain);
 	}
 	for (int r = 0; r < e->world->nranks && pending; r++)

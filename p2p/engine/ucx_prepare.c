@@ -101,7 +101,7 @@ static int make_request(struct fb_ucx_engine *e, const struct fb_case *c,
 	return FB_OK;
 }
 
-static int meet_peers(struct fb_ucx_request *r)
+static int connect_peers(struct fb_ucx_request *r)
 {
 	int *peers = calloc((size_t)r->nends + 1, sizeof(*peers));
 	int err = fb_group_agree(r->engine->world, peers ? FB_OK : FB_ENOMEM);
@@ -109,7 +109,7 @@ static int meet_peers(struct fb_ucx_request *r)
 	for (int i = 0; i < r->nends && peers; i++)
 		peers[i] = r->ends[i].peer;
 	if (!err)
-		err = fb_ucx_meet(r->engine, peers, r->nends);
+		err = fb_ucx_connect(r->engine, peers, r->nends);
 	free(peers);
 	return err;
 }
@@ -166,7 +166,7 @@ int fb_ucx_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	e->serial++;
 	err = fb_group_agree(e->world, make_request(e, c, job, &r));
 	if (!err)
-		err = meet_peers(r);
+		err = connect_peers(r);
 	if (!err && (r->verb == FB_UCX_PUT || r->verb == FB_UCX_GET))
 		err = share(r);
 	if (err || !r) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * slow_node: which node is slow, from one study run on many pairs of nodes, as scripts/slurm/submit
- * --permute does. How it is found is said in lib/blame.h.
+ * --permute does. How it is found is said in lib/slow_nodes.h.
  *
  * Small, medium and large messages are judged apart: a port that negotiated half its rate is seen
  * in large ones only, a processor that dozes off in small ones, and a mean over all sizes would
@@ -9,7 +9,7 @@
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
-#include "scripts/tools/lib/blame.h"
+#include "scripts/tools/lib/slow_nodes.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/node_sets.h"
 #include "scripts/tools/lib/text.h"
@@ -57,7 +57,7 @@ struct finding {
 	size_t experiments;
 	double *ratio;		    /* [nsets] */
 	bool *slow_set;		    /* [nsets] */
-	struct fb_blame_node *node; /* [nnames] */
+	struct fb_node_score *node; /* [nnames] */
 };
 
 struct analysis {
@@ -68,19 +68,20 @@ struct analysis {
 static void judge_tier(const struct fb_node_sets *sets, const struct tier *tier, double threshold,
 		       struct finding *finding)
 {
-	struct fb_blame_set *set = fb_new(sets->nsets + 1, sizeof(*set));
+	struct fb_timed_set *set = fb_new(sets->nsets + 1, sizeof(*set));
 
 	finding->ratio = fb_new(sets->nsets + 1, sizeof(*finding->ratio));
 	finding->slow_set = fb_new(sets->nsets + 1, sizeof(*finding->slow_set));
 	finding->node = fb_new(sets->nnames + 1, sizeof(*finding->node));
 	fb_node_sets_ratios(sets, tier->low, tier->high, finding->ratio, &finding->experiments);
 	for (size_t i = 0; i < sets->nsets; i++)
-		set[i] = (struct fb_blame_set){
+		set[i] = (struct fb_timed_set){
 			.node = sets->set[i].node,
 			.count = sets->set[i].count,
 			.time = finding->ratio[i],
 		};
-	fb_blame(set, sets->nsets, threshold, finding->node, sets->nnames, finding->slow_set);
+	fb_find_slow_nodes(set, sets->nsets, threshold, finding->node, sets->nnames,
+			   finding->slow_set);
 }
 
 /* Whether a node's sets say anything, in any tier. */
@@ -177,10 +178,10 @@ struct verdicts {
 	size_t sure, suspected;
 };
 
-static void print_node(const char *name, const struct fb_blame_node *node, const char *phrase,
+static void print_node(const char *name, const struct fb_node_score *node, const char *phrase,
 		       struct verdicts *verdicts)
 {
-	bool sure = node->chance <= FB_BLAME_SURE;
+	bool sure = node->chance <= FB_SLOW_NODE_SURE;
 
 	printf("%s: %s, %.2f times the time of other nodes, messages %s\n",
 	       sure ? "slow node" : "perhaps slow", name, node->score, phrase);

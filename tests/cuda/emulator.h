@@ -153,7 +153,7 @@ FB_DEVICE uint32_t fb_blocks(void)
 }
 
 /* Warps meet while they poll, too: that alone changes nothing. */
-static inline void emu_meet(struct emu_barrier *b, uint32_t n)
+static inline void emu_barrier_wait(struct emu_barrier *b, uint32_t n)
 {
 	uint32_t generation = b->generation;
 
@@ -168,13 +168,13 @@ static inline void emu_meet(struct emu_barrier *b, uint32_t n)
 
 FB_DEVICE void fb_sync_block(void)
 {
-	emu_meet(&emu_block_now()->all, fb_threads());
+	emu_barrier_wait(&emu_block_now()->all, fb_threads());
 	emu.now->stale = true;
 }
 
 static inline void emu_sync_warp(void)
 {
-	emu_meet(&emu_block_now()->warp[fb_thread() / FB_WARP], FB_WARP);
+	emu_barrier_wait(&emu_block_now()->warp[fb_thread() / FB_WARP], FB_WARP);
 }
 
 FB_DEVICE bool fb_any(bool vote)

@@ -74,7 +74,7 @@ struct job {
 	char why[160];          /* the first wrong element */
 };
 
-static bool job_is_near(int rank, int peer, const void *arg)
+static bool job_is_zero_copy(int rank, int peer, const void *arg)
 {
 	const struct job *j = arg;
 
@@ -184,7 +184,7 @@ static int job_plans(struct job *j)
 	const struct job_case *c = &j->c;
 	const struct fb_build_options options = {
 		.slots = c->tuning.slots ? (int)c->tuning.slots : 8,
-		.direct_with = c->direct ? job_is_near : NULL, .arg = j};
+		.direct_with = c->direct ? job_is_zero_copy : NULL, .arg = j};
 	struct fb_gpu_tuning tuning = c->tuning;
 	struct fb_gpu_facts facts = {0};
 	int err = FB_OK;

@@ -209,7 +209,7 @@ API(CommSplit, comm_t comm, int colour, int key, comm_t *made, config_t *config)
 
 API(CommDestroy, comm_t comm)
 {
-	fake_meet("destroy", comm->nranks, comm->rank);
+	fake_barrier("destroy", comm->nranks, comm->rank);
 	fake_profile_destroy(comm->number);
 	calls.destroyed++;
 	free(comm);
@@ -361,7 +361,7 @@ API(CommWindowRegister, comm_t comm, void *from, size_t bytes, void **window, in
 		return 4;
 	snprintf(told, sizeof(told), "window=%zu", bytes);
 	fake_tell(told, comm->rank, comm->nranks, -1);
-	fake_meet("window", comm->nranks, comm->rank);
+	fake_barrier("window", comm->nranks, comm->rank);
 	calls.windows++;
 	comm->windows++;
 	*window = from;

@@ -112,7 +112,7 @@ static char *symmetric(const void *memory, int pe)
 	return heap_of(pe) + (at - own);
 }
 
-static void meet(void)
+static void barrier(void)
 {
 	struct meeting *m = (struct meeting *)(void *)job.memory;
 	uint32_t round = __atomic_load_n(&m->rounds, __ATOMIC_ACQUIRE);
@@ -195,7 +195,7 @@ API(int, nvshmemx_hostlib_init_attr, unsigned flags, init_attr_t *attr)
 		return 7;
 	job.rank = attr->args.id.rank;
 	job.ranks = attr->args.id.ranks;
-	meet();
+	barrier();
 	if (job.rank == 0)
 		unlink(id->internal);
 	return 0;
@@ -205,7 +205,7 @@ API(void, nvshmemx_hostlib_finalize, void)
 {
 	if (job.blocks)
 		refuse("memory was not given back");
-	meet();
+	barrier();
 	munmap(job.memory, HEAD + (size_t)MOST_RANKS * HEAP);
 	job.memory = NULL;
 }
@@ -231,7 +231,7 @@ API(void *, nvshmem_malloc, size_t bytes)
 {
 	char *memory = heap_of(job.rank) + job.used;
 
-	meet();
+	barrier();
 	bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 	if (bytes > HEAP - job.used)
 		return NULL;
@@ -245,7 +245,7 @@ API(void, nvshmem_free, void *memory)
 {
 	if (!symmetric(memory, job.rank) || job.blocks == 0)
 		refuse("this is not the heap's");
-	meet();
+	barrier();
 	job.used = --job.blocks ? job.used : 0;
 }
 

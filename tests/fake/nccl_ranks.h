@@ -53,7 +53,7 @@ static inline void *fake_memory(size_t bytes)
  * With FB_FAKE_NCCL_MEET=FOLDER making and ending communicators waits for all ranks, as NCCL's
  * does: for good, if one does not come. The same step of all ranks has the same number.
  */
-static inline void fake_meet(const char *what, int nranks, int rank)
+static inline void fake_barrier(const char *what, int nranks, int rank)
 {
 	static int steps;
 	const char *folder = getenv("FB_FAKE_NCCL_MEET");
@@ -151,7 +151,7 @@ static inline void fake_dump(int nranks, int rank)
 		{"NCCL_GRAPH_DUMP_FILE", "<graphs version=\"1\"></graphs>"}};
 
 	if (getenv(dumps[0][0]))
-		fake_meet("topology", nranks, rank);
+		fake_barrier("topology", nranks, rank);
 	for (int i = 0; i < 2; i++) {
 		const char *path = rank ? NULL : getenv(dumps[i][0]);
 		FILE *file = path ? fopen(path, "a") : NULL;
@@ -169,7 +169,7 @@ static inline void fake_make(int nranks, int rank)
 	const char *host = getenv("NCCL_HOSTID");
 
 	fake_tell(host ? host : "make", rank, nranks, -1);
-	fake_meet("make", nranks, rank);
+	fake_barrier("make", nranks, rank);
 	fake_dump(nranks, rank);
 	fake_profile_open(nranks, rank);
 }

@@ -4,7 +4,7 @@
 # timeout: 60
 #
 # slow-node: what it says about folders that it cannot judge. That it names a node with a slow link
-# is tested in jobs.sh, who is to be blamed for what in tests/unit/test_blame.c. Needs no Slurm.
+# is tested in jobs.sh, which node is named in tests/unit/test_slow_nodes.c. Needs no Slurm.
 
 set -u
 name=slurm/slow_node

@@ -57,7 +57,7 @@ static void test_known(void)
 	}
 }
 
-static int is_near(size_t got, size_t want)
+static int is_close(size_t got, size_t want)
 {
 	return got + 2 >= want && got <= want + 2;
 }
@@ -79,7 +79,7 @@ static void test_planted(void)
 		o.theta = 0.05;
 		o.seed = (uint64_t)trial;
 		CHECK_INT(fb_history(y, n, &o, c, &count), FB_OK);
-		both += count == 2 && is_near(c[0].first, 60) && is_near(c[1].first, 90) &&
+		both += count == 2 && is_close(c[0].first, 60) && is_close(c[1].first, 90) &&
 			fabs(c[0].ratio - 1.2) < 0.03 && c[1].ratio < 1;
 		extra += count > 2;
 		/* Every change counts: the small one is found too, not so exactly. */

@@ -61,7 +61,7 @@ static void test_auto(void)
 static const char *taken_of(const struct fb_rdma_rail_offer *offers, int n)
 {
 	static char text[64];
-	int taken[16], count = fb_rdma_choose_near(offers, n, taken);
+	int taken[16], count = fb_rdma_choose_nearest(offers, n, taken);
 	size_t used = 0;
 
 	text[0] = '\0';
@@ -71,7 +71,7 @@ static const char *taken_of(const struct fb_rdma_rail_offer *offers, int n)
 	return text;
 }
 
-static void test_near(void)
+static void test_nearest(void)
 {
 	/* Two sockets with two fast ports each, seen from the second; and a slow one at each. */
 	const struct fb_rdma_rail_offer sockets[] = {
@@ -281,7 +281,7 @@ int main(void)
 	test_port_choice();
 	test_rails();
 	test_auto();
-	test_near();
+	test_nearest();
 	test_gids();
 	test_stripes();
 	test_nearness();

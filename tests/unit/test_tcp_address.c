@@ -29,8 +29,8 @@ static void add(struct fb_tcp_identity *id, const char *interface, const char *t
 }
 
 /* The candidates as text, "interface address class;". */
-static const char *ways(const struct fb_tcp_identity *own, const struct fb_tcp_identity *peer,
-			char text[1024])
+static const char *routes(const struct fb_tcp_identity *own, const struct fb_tcp_identity *peer,
+			  char text[1024])
 {
 	static const char *const names[] = {"loopback", "subnet", "routed"};
 	struct fb_tcp_candidate list[FB_TCP_CANDIDATES];
@@ -55,17 +55,17 @@ static void test_stacks(void)
 			       unknown = identity("", 7);
 	char text[1024];
 
-	CHECK_STR(ways(&a, &same, text), "lo 127.0.0.1 loopback;");
+	CHECK_STR(routes(&a, &same, text), "lo 127.0.0.1 loopback;");
 	/* No address in common: no way. */
-	CHECK_STR(ways(&a, &container, text), "");
-	CHECK_STR(ways(&a, &other, text), "");
-	CHECK_STR(ways(&unknown, &unknown, text), "");
+	CHECK_STR(routes(&a, &container, text), "");
+	CHECK_STR(routes(&a, &other, text), "");
+	CHECK_STR(routes(&unknown, &unknown, text), "");
 	/* One stack's own addresses may lead nowhere, so loopback only. */
 	add(&a, "eth0", "192.0.2.2", 24, 1000);
 	add(&same, "eth0", "192.0.2.2", 24, 1000);
-	CHECK_STR(ways(&a, &same, text), "lo 127.0.0.1 loopback;");
+	CHECK_STR(routes(&a, &same, text), "lo 127.0.0.1 loopback;");
 	add(&container, "eth0", "192.0.2.3", 24, 1000);
-	CHECK_STR(ways(&a, &container, text), "eth0 192.0.2.3 subnet;");
+	CHECK_STR(routes(&a, &container, text), "eth0 192.0.2.3 subnet;");
 }
 
 static void test_order(void)
@@ -84,7 +84,7 @@ static void test_order(void)
 	add(&b, "far", "203.0.113.9", 30, 100000);
 	add(&b, "ib1", "10.1.255.9", 16, 200000);
 	add(&b, "ib2", "10.2.0.9", 16, 400000);
-	CHECK_STR(ways(&a, &b, text),
+	CHECK_STR(routes(&a, &b, text),
 		  "ib0 10.1.255.9 subnet;"
 		  "eth0 10.0.0.2 subnet;"
 		  "eth0 2001:db8::2 subnet;"
@@ -119,7 +119,7 @@ static void test_subnets(void)
 
 		add(&a, "x", cases[i].a, cases[i].prefix, 0);
 		add(&b, "y", cases[i].b, cases[i].prefix, 0);
-		CHECK_STR(ways(&a, &b, text), cases[i].want);
+		CHECK_STR(routes(&a, &b, text), cases[i].want);
 	}
 }
 

@@ -141,8 +141,8 @@ static void run(int err)
 		abort();
 	engine = &e;
 	rounds = told = looks = flushes = 0;
-	CHECK_INT(fb_ucx_meet(&e, peers, 1), err);
-	CHECK(e.links[PEER].met == !err);
+	CHECK_INT(fb_ucx_connect(&e, peers, 1), err);
+	CHECK(e.links[PEER].connected == !err);
 	CHECK_INT(flushes, !err);
 	CHECK(rounds > 1);
 	fb_ucx_stop(&e);

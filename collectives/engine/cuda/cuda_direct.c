@@ -34,7 +34,7 @@ int fb_cuda_choose_slots(struct cuda_engine *e)
 	e->slots = FB_CUDA_STAGED;
 	if (asked == FB_GPU_DIRECT_NO)
 		return FB_OK;
-	own = fb_gpu_direct_ways(&e->gpu, asked, &taker, &e->flushes, why, sizeof(why));
+	own = fb_gpu_direct_methods(&e->gpu, asked, &taker, &e->flushes, why, sizeof(why));
 	MPI_Allreduce(&own, &all, 1, MPI_UNSIGNED, MPI_BAND, w->comm);
 	if (all) {
 		e->slots = all >> FB_GPU_DIRECT_DMABUF & 1 ? FB_CUDA_DMABUF : FB_CUDA_PEERMEM;

@@ -45,7 +45,7 @@ struct cuda_engine {
 	char no_rdma[FB_REASON_CHARS];   /* why there is no rdma; the same on all ranks */
 	struct fb_rdma_settings rdma;    /* the user's, as GPUs need them */
 	enum fb_cuda_slots slots;        /* of links over rdma; the same on all ranks */
-	bool flushes;                    /* GPUDirect: see fb_gpu_direct_ways() */
+	bool flushes;                    /* GPUDirect: see fb_gpu_direct_methods() */
 	bool said_resident;              /* that a launch is more than a GPU holds */
 };
 

@@ -25,7 +25,7 @@ static enum fb_gpu_protocol protocol_of(const struct cuda_request *r, const stru
 }
 
 /* Zero-copy links are those that are not far. */
-static bool is_near(int rank, int peer, const void *arg)
+static bool is_zero_copy(int rank, int peer, const void *arg)
 {
 	const struct cuda_request *r = arg;
 	const int *node_of = r->engine->group->node_of;
@@ -52,7 +52,7 @@ static uint64_t operation_bytes(const struct cuda_request *r)
 static struct fb_build_options build_options(const struct cuda_request *r)
 {
 	return (struct fb_build_options){.slots = (int)r->engine->settings->slots, .arg = r,
-					 .direct_with = r->direct ? is_near : NULL};
+					 .direct_with = r->direct ? is_zero_copy : NULL};
 }
 
 /* Raises *lanes to those that a rank's plan has, as far as the first channel shows. */

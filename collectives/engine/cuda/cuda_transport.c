@@ -38,8 +38,8 @@ bool fb_cuda_is_direct(const struct fb_case *c)
 	return fb_protocol_is_direct(c->protocol);
 }
 
-static bool can_near(const struct cuda_engine *e, const struct fb_case *c,
-		     const struct fb_cuda_wires *w, char *reason)
+static bool can_on_host(const struct cuda_engine *e, const struct fb_case *c,
+			const struct fb_cuda_wires *w, char *reason)
 {
 	bool alone = w->far == FB_CUDA_NOTHING, tma = !strcmp(c->protocol, "tma");
 
@@ -78,7 +78,7 @@ bool fb_cuda_can_transport(const struct cuda_engine *e, const struct fb_case *c,
 	else if (w->far == FB_CUDA_PINNED && !fb_group_one_host(e->group))
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
 	else
-		return can_near(e, c, w, reason) && fb_cuda_can_network(e, c, w, reason);
+		return can_on_host(e, c, w, reason) && fb_cuda_can_network(e, c, w, reason);
 	return false;
 }
 

@@ -22,7 +22,7 @@ struct process_engine {
 	struct fb_nccl_base base;
 	int gpus;                  /* of each process; 0: this cannot be done, as base.why says */
 	struct fb_nccl_team *team; /* NULL until something is prepared */
-	fb_nccl_comm *comm[FB_NCCL_WAYS]; /* [gpus]; NULL until one is needed */
+	fb_nccl_comm *comm[FB_NCCL_METHODS]; /* [gpus]; NULL until one is needed */
 	struct fb_nccl_wire wire;  /* of the process */
 };
 
@@ -54,7 +54,7 @@ static void process_close(struct fb_engine *engine)
 {
 	struct process_engine *e = (struct process_engine *)engine;
 
-	for (int way = 0; way < FB_NCCL_WAYS; way++) {
+	for (int way = 0; way < FB_NCCL_METHODS; way++) {
 		if (e->comm[way])
 			(void)fb_nccl_team_destroy(e->team, &e->base.nccl, e->comm[way]);
 		free(e->comm[way]);
@@ -101,10 +101,10 @@ static bool process_can(const struct fb_engine *engine, const struct fb_case *c,
 	const struct process_engine *e = (const struct process_engine *)engine;
 	const struct fb_settings *s = engine->session->settings;
 	bool graph;
-	enum fb_nccl_way way = fb_nccl_way_of_launch(c->launch, &graph);
+	enum fb_nccl_method way = fb_nccl_method_of_launch(c->launch, &graph);
 	const char *refused = NULL;
 
-	if (way == FB_NCCL_WAYS)
+	if (way == FB_NCCL_METHODS)
 		refused = "engine nccl-process is launched by init_all, threads, group or graphs";
 	else if (c->cold || s->blocking_kernel || s->channels)
 		refused = "engine nccl-process has no cold caches, blocking kernel or channels";
@@ -262,7 +262,7 @@ static int process_run(struct fb_request *request, int calls)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static int make_communicators(struct process_engine *e, enum fb_nccl_way way)
+static int make_communicators(struct process_engine *e, enum fb_nccl_method way)
 {
 	int err;
 
@@ -320,7 +320,7 @@ static int process_prepare(struct fb_request *request, const struct fb_case *c,
 		.team = e->team,
 		.nccl = &e->base.nccl,
 		.gpus = e->gpus,
-		.way = fb_nccl_way_of_launch(c->launch, &r->graph),
+		.way = fb_nccl_method_of_launch(c->launch, &r->graph),
 		.stream = calloc((size_t)e->gpus, sizeof(struct fb_gpu_stream *))};
 	err = fb_group_agree(request->engine->group,
 			     r->part && r->calls.stream ? FB_OK : FB_ENOMEM);
@@ -334,7 +334,7 @@ static void process_describe(struct fb_request *request, struct fb_traits *trait
 	char how[64];
 
 	snprintf(how, sizeof(how), "%d GPUs a process by %s%s, ", e->gpus,
-		 fb_nccl_ways[r->calls.way], r->graph ? " in graphs" : "");
+		 fb_nccl_methods[r->calls.way], r->graph ? " in graphs" : "");
 	traits->kept_us = r->kept_us;
 	traits->channels = r->ran.channels;
 	fb_nccl_ran_path(&e->base.nccl, fb_nccl_call_name(&e->base.nccl, r->op, false), how,

@@ -15,26 +15,26 @@
 
 enum { LOOKS = 1 << 14 }; /* before a thread goes to sleep */
 
-const char *const fb_nccl_ways[] = {
+const char *const fb_nccl_methods[] = {
 	[FB_NCCL_ALL] = "init_all", [FB_NCCL_THREADS] = "threads", [FB_NCCL_GROUP] = "group",
-	[FB_NCCL_WAYS] = NULL,
+	[FB_NCCL_METHODS] = NULL,
 };
 
-enum fb_nccl_way fb_nccl_way_of(const char *name)
+enum fb_nccl_method fb_nccl_method_of(const char *name)
 {
 	int i = 0;
 
-	while (fb_nccl_ways[i] && strcmp(fb_nccl_ways[i], name))
+	while (fb_nccl_methods[i] && strcmp(fb_nccl_methods[i], name))
 		i++;
-	return (enum fb_nccl_way)i;
+	return (enum fb_nccl_method)i;
 }
 
-enum fb_nccl_way fb_nccl_way_of_launch(const char *launch, bool *graph)
+enum fb_nccl_method fb_nccl_method_of_launch(const char *launch, bool *graph)
 {
 	*graph = !strcmp(launch, "graph") || !strcmp(launch, "graph_threads");
 	if (*graph)
 		return launch[strlen("graph")] ? FB_NCCL_THREADS : FB_NCCL_GROUP;
-	return fb_nccl_way_of(launch);
+	return fb_nccl_method_of(launch);
 }
 
 /* A GPU and the thread that drives it. */
@@ -233,7 +233,7 @@ static int init_all(struct making *m)
 }
 
 int fb_nccl_team_together(struct fb_nccl_team *team, const struct fb_nccl *nccl,
-			  enum fb_nccl_way way, int (*job)(void *arg, int member), void *arg)
+			  enum fb_nccl_method way, int (*job)(void *arg, int member), void *arg)
 {
 	bool threads = way == FB_NCCL_THREADS;
 	int err = FB_OK, end = FB_OK;
@@ -248,8 +248,8 @@ int fb_nccl_team_together(struct fb_nccl_team *team, const struct fb_nccl *nccl,
 	return err ? err : end;
 }
 
-int fb_nccl_team_init(struct fb_nccl_team *team, const struct fb_nccl *nccl, enum fb_nccl_way way,
-		      fb_nccl_comm *comm)
+int fb_nccl_team_init(struct fb_nccl_team *team, const struct fb_nccl *nccl,
+		      enum fb_nccl_method way, fb_nccl_comm *comm)
 {
 	const struct fb_group *group = team->group;
 	struct making m = {.team = team, .nccl = nccl, .comm = comm};

@@ -13,24 +13,24 @@
 #include "common/library/nccl/api.h"
 
 /* How the communicators of a process's GPUs are made, and who calls. */
-enum fb_nccl_way {
+enum fb_nccl_method {
 	FB_NCCL_ALL,     /* ncclCommInitAll; one thread, calls in groups. One process only */
 	FB_NCCL_THREADS, /* a thread for each GPU makes its communicator and its calls */
 	FB_NCCL_GROUP,   /* one thread: ncclCommInitRank in a group, calls in groups */
-	FB_NCCL_WAYS,
+	FB_NCCL_METHODS,
 };
 
 /* "init_all", "threads", "group", NULL. */
-extern const char *const fb_nccl_ways[FB_NCCL_WAYS + 1];
+extern const char *const fb_nccl_methods[FB_NCCL_METHODS + 1];
 
-/* One of those names as a number; FB_NCCL_WAYS: it is none. */
-enum fb_nccl_way fb_nccl_way_of(const char *name);
+/* One of those names as a number; FB_NCCL_METHODS: it is none. */
+enum fb_nccl_method fb_nccl_method_of(const char *name);
 
 /*
  * The way of a launch, which is one of those names, or "graph" or "graph_threads" (*graph): calls
- * are captured, the communicators made as by "group" or "threads". FB_NCCL_WAYS: it is none.
+ * are captured, the communicators made as by "group" or "threads". FB_NCCL_METHODS: it is none.
  */
-enum fb_nccl_way fb_nccl_way_of_launch(const char *launch, bool *graph);
+enum fb_nccl_method fb_nccl_method_of_launch(const char *launch, bool *graph);
 
 struct fb_nccl_team; /* opaque */
 
@@ -64,14 +64,14 @@ int fb_nccl_team_each(struct fb_nccl_team *team, bool threads, int (*job)(void *
 
 /* The same for calls of NCCL that wait for each other: each in its thread, or all in a group. */
 int fb_nccl_team_together(struct fb_nccl_team *team, const struct fb_nccl *nccl,
-			  enum fb_nccl_way way, int (*job)(void *arg, int member), void *arg);
+			  enum fb_nccl_method way, int (*job)(void *arg, int member), void *arg);
 
 /*
  * Collective: a communicator of all GPUs of all processes; comm[gpus] are this process's. The same
  * on all ranks: 0, or an error (printed), whereupon none is left.
  */
-int fb_nccl_team_init(struct fb_nccl_team *team, const struct fb_nccl *nccl, enum fb_nccl_way way,
-		      fb_nccl_comm *comm);
+int fb_nccl_team_init(struct fb_nccl_team *team, const struct fb_nccl *nccl,
+		      enum fb_nccl_method way, fb_nccl_comm *comm);
 
 /* Local, on all ranks: ends those that are not NULL. 0 or an error (printed). */
 int fb_nccl_team_destroy(const struct fb_nccl_team *team, const struct fb_nccl *nccl,

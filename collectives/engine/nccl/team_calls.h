@@ -13,7 +13,7 @@
 struct fb_nccl_team_calls {
 	struct fb_nccl_team *team; /* borrowed, as nccl */
 	const struct fb_nccl *nccl;
-	enum fb_nccl_way way;
+	enum fb_nccl_method way;
 	int gpus;
 	struct fb_gpu_stream **stream; /* [gpus], all with a graph or all without; the user's */
 	int calls; /* of the batch that is under way */

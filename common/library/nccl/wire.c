@@ -64,7 +64,7 @@ static void name_network(const struct fb_nccl_wire *wire, const char *text, char
 										    : "");
 }
 
-static void add_way(struct fb_nccl_wire *wire, const char *way)
+static void add_path(struct fb_nccl_wire *wire, const char *way)
 {
 	size_t used = strlen(wire->via), n = strlen(way);
 	const char *at = strstr(wire->via, way);
@@ -85,9 +85,9 @@ static void parse_channel(const char *line, struct fb_nccl_wire *wire)
 		return;
 	if (!strncmp(text, "NET/", 4) || !strncmp(text, "COLLNET/", 8)) {
 		name_network(wire, strchr(text, '/') + 1, way);
-		add_way(wire, way);
+		add_path(wire, way);
 	} else if (!strncmp(text, "P2P/", 4) || !strncmp(text, "SHM/", 4)) {
-		add_way(wire, text);
+		add_path(wire, text);
 	}
 }
 

@@ -167,8 +167,9 @@ static int take_table(struct fb_gpu_mover *m, const struct fb_transfer *transfer
 
 /* --- launches --------------------------------------------------------------------------------- */
 
-static int add_way(struct fb_gpu_launch *l, struct fb_gpu_mover *m, const struct fb_transfer *t,
-		   enum fb_move_leg leg, uint64_t buffer, uint64_t *mean)
+static int add_transfer(struct fb_gpu_launch *l, struct fb_gpu_mover *m,
+			const struct fb_transfer *t, enum fb_move_leg leg, uint64_t buffer,
+			uint64_t *mean)
 {
 	int rank = m->mover.group->rank, err = FB_OK;
 	uint32_t w = l->kernel.ways++;
@@ -251,7 +252,8 @@ int fb_gpu_launches_open(struct fb_gpu_launches *l, struct fb_gpu_mover *m,
 			mean = UINT64_MAX;
 		}
 		if (!err)
-			err = add_way(last, m, &transfer[i], leg, buffer ? buffer[i] : 0, &mean);
+			err = add_transfer(last, m, &transfer[i], leg, buffer ? buffer[i] : 0,
+					   &mean);
 	}
 	if (!err && l->count)
 		err = finish_launch(&l->launch[l->count - 1], m, mean, leg);

@@ -200,8 +200,8 @@ static uint32_t blocks_of(const struct fb_gpu_mover *m, const struct fb_nvshmem_
 }
 
 /* A launch for each transfer, as each is with one peer and has one notice. */
-static int launch_way(struct fb_gpu_mover *m, const struct nvshmem_move *n,
-		      const struct fb_move_way *way, const struct fb_transfer *t, void *stream)
+static int launch_transfer(struct fb_gpu_mover *m, const struct nvshmem_move *n,
+			   const struct fb_move_way *way, const struct fb_transfer *t, void *stream)
 {
 	const struct fb_group *group = m->mover.group;
 	struct fb_nvshmem_launch l = {
@@ -226,9 +226,9 @@ static int launch_all(struct fb_gpu_mover *m, const struct nvshmem_move *n, void
 		const struct fb_gpu_launch *launch = &n->launches.launch[i];
 
 		for (uint32_t w = 0; w < launch->kernel.ways && !err; w++)
-			err = launch_way(m, n, &launch->kernel.way[w],
-					 &n->move.move.transfer[launch->transfer[w] - n->own],
-					 stream);
+			err = launch_transfer(m, n, &launch->kernel.way[w],
+					      &n->move.move.transfer[launch->transfer[w] - n->own],
+					      stream);
 	}
 	return err;
 }

@@ -159,10 +159,10 @@ static int find(struct history *history)
 }
 
 /* The rows that ran another way in this night than in the last one before it that has them. */
-static struct fb_ways ways_of(const struct history *history, size_t night)
+static struct fb_path_changes path_changes_of(const struct history *history, size_t night)
 {
 	const struct night *at = &history->night[night];
-	struct fb_ways ways = {.kinds = 0};
+	struct fb_path_changes ways = {.kinds = 0};
 
 	for (uint32_t k = 0; k < at->nkeys; k++) {
 		const struct night *before = at;
@@ -171,21 +171,21 @@ static struct fb_ways ways_of(const struct history *history, size_t night)
 		       (before == at || k >= before->nkeys || !before->way[k]))
 			before--;
 		if (before < at && k < before->nkeys && before->way[k])
-			fb_ways_add(&ways, k, before->way[k], at->way[k]);
+			fb_path_changes_add(&ways, k, before->way[k], at->way[k]);
 	}
 	return ways;
 }
 
-static void print_ways(const struct history *history, const struct fb_labels *labels)
+static void print_path_changes(const struct history *history, const struct fb_labels *labels)
 {
 	for (size_t i = 1; i < history->nights; i++) {
-		const struct fb_ways ways = ways_of(history, i);
+		const struct fb_path_changes ways = path_changes_of(history, i);
 		char title[FB_UTC_CHARS + 128];
 
 		snprintf(title, sizeof(title),
 			 "night %zu, %.16s: REROUTED: rows that ran another way than before "
 			 "(column path)", i, history->night[i].utc);
-		fb_ways_print(&ways, labels, title, stdout);
+		fb_path_changes_print(&ways, labels, title, stdout);
 	}
 }
 
@@ -238,7 +238,7 @@ static void print(const struct history *history)
 		if (ends)
 			print_differences(history, p->night);
 	}
-	print_ways(history, &labels);
+	print_path_changes(history, &labels);
 	printf("\nchanges: %zu\n", history->points);
 }
 
@@ -277,7 +277,8 @@ static int exit_of(const struct history *history)
 	for (size_t i = 0; i < history->points; i++)
 		if (history->point[i].last && history->point[i].change.ratio > 1)
 			code = FB_EXIT_REGRESSION;
-	if (!code && history->settings->strict && ways_of(history, history->nights - 1).rows)
+	if (!code && history->settings->strict &&
+	    path_changes_of(history, history->nights - 1).rows)
 		code = FB_EXIT_UNSURE;
 	return history->night[history->nights - 1].wrong ? FB_EXIT_WRONG : code;
 }

@@ -44,9 +44,9 @@ struct test_case {
 	uint32_t key;
 };
 
-static bool ran_another_way(const struct fb_comparison *c, uint32_t key)
+static bool path_changed(const struct fb_comparison *c, uint32_t key)
 {
-	return fb_way_differs(fb_set_path(&c->set[0], key), fb_set_path(&c->set[1], key));
+	return fb_path_differs(fb_set_path(&c->set[0], key), fb_set_path(&c->set[1], key));
 }
 
 static enum result result_of(const struct test_case *at)
@@ -60,7 +60,7 @@ static enum result result_of(const struct test_case *at)
 		return BROKEN;
 	if (at->row && at->row->verdict == FB_REGRESSED)
 		return FAILED;
-	if (at->row && strict && ran_another_way(c, at->key))
+	if (at->row && strict && path_changed(c, at->key))
 		return FAILED;
 	if (at->row && at->row->verdict == FB_UNSURE)
 		return strict ? FAILED : SKIPPED;
@@ -92,7 +92,7 @@ static void put_message(const struct test_case *at, FILE *out)
 	} else {
 		fputs(fb_place_name((enum fb_place)c->place[at->key]), out);
 	}
-	if (at->row && ran_another_way(c, at->key)) {
+	if (at->row && path_changed(c, at->key)) {
 		fputs("; ran another way: ", out);
 		put(out, fb_set_path(&c->set[0], at->key));
 		fputs(" -&gt; ", out);

@@ -66,14 +66,14 @@ static void print_list(const struct fb_verdicts_report *report, const struct lis
 void fb_verdicts_lists(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
-	const struct fb_ways ways = fb_verdicts_ways(c);
+	const struct fb_path_changes ways = fb_verdicts_path_changes(c);
 
 	for (size_t i = 0; i < FB_COUNT_OF(lists); i++)
 		print_list(report, &lists[i], out);
 	if (c->few)
 		fprintf(out, "\nrows with few samples: %zu, used like all others\n", c->few);
-	fb_ways_print(&ways, &report->labels, "REROUTED: rows that ran another way (column path)",
-		      out);
+	fb_path_changes_print(&ways, &report->labels,
+			      "REROUTED: rows that ran another way (column path)", out);
 }
 
 /* Prints one line where it fits, else the two values one below the other. */

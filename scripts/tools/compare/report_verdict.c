@@ -69,13 +69,14 @@ const char *fb_place_reason(const struct fb_comparison *c, uint32_t key)
 	return "";
 }
 
-struct fb_ways fb_verdicts_ways(const struct fb_comparison *c)
+struct fb_path_changes fb_verdicts_path_changes(const struct fb_comparison *c)
 {
-	struct fb_ways ways = {.kinds = 0};
+	struct fb_path_changes ways = {.kinds = 0};
 
 	for (size_t i = 0; i < c->rows; i++)
-		fb_ways_add(&ways, c->judged[i].key, fb_set_path(&c->set[0], c->judged[i].key),
-			    fb_set_path(&c->set[1], c->judged[i].key));
+		fb_path_changes_add(&ways, c->judged[i].key,
+				    fb_set_path(&c->set[0], c->judged[i].key),
+				    fb_set_path(&c->set[1], c->judged[i].key));
 	return ways;
 }
 
@@ -100,7 +101,7 @@ int fb_verdicts_exit(const struct fb_verdicts_report *report)
 		return FB_EXIT_REGRESSION;
 	if (report->strict && (c->verdicts[FB_UNSURE] || c->places[FB_PLACE_ONLY_BASE] ||
 			       c->places[FB_PLACE_LOST] || c->places[FB_PLACE_LEFT_OUT] ||
-			       fb_verdicts_ways(c).rows))
+			       fb_verdicts_path_changes(c).rows))
 		return FB_EXIT_UNSURE;
 	if (c->verdicts[FB_UNSURE] == c->rows || fb_verdicts_most_left_out(c, 0) ||
 	    fb_verdicts_most_left_out(c, 1))

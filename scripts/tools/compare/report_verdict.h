@@ -7,7 +7,7 @@
 #include "scripts/tools/compare/comparison.h"
 #include "scripts/tools/compare/environment_diff.h"
 #include "scripts/tools/compare/label.h"
-#include "scripts/tools/compare/ways.h"
+#include "scripts/tools/compare/path_changes.h"
 #include "scripts/tools/lib/number.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ const char *fb_place_name(enum fb_place place);
 const char *fb_place_reason(const struct fb_comparison *comparison, uint32_t key);
 
 /* The judged rows that ran one way in BASE and another way in NEW. */
-struct fb_ways fb_verdicts_ways(const struct fb_comparison *comparison);
+struct fb_path_changes fb_verdicts_path_changes(const struct fb_comparison *comparison);
 
 /* Whether more than half of a side's launches are left out, so that the rest is a selection. */
 bool fb_verdicts_most_left_out(const struct fb_comparison *comparison, int side);

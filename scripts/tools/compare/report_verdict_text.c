@@ -270,7 +270,7 @@ static void print_verdicts(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
 	size_t missing = c->places[FB_PLACE_ONLY_BASE] + c->places[FB_PLACE_LOST];
-	size_t other_ways = fb_verdicts_ways(c).rows;
+	size_t other_ways = fb_verdicts_path_changes(c).rows;
 
 	fprintf(out, "\n%zu rows: REGRESSED %zu, IMPROVED %zu, SAME %zu, UNSURE %zu", c->rows,
 		c->verdicts[FB_REGRESSED], c->verdicts[FB_IMPROVED], c->verdicts[FB_SAME],

@@ -39,8 +39,8 @@ static bool overlap(const char *some, const char *others)
 }
 
 /* One verdict for a host: its first rank that is far from its GPU, and how many are. */
-static void judge_near_gpu(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
-			   struct fb_findings *findings)
+static void judge_gpu_affinity(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
+			       struct fb_findings *findings)
 {
 	static const struct fb_check check = {
 		FB_LEVEL_DOUBT, "ranks run near their GPU", "processors of the GPU's NUMA node",
@@ -125,7 +125,7 @@ static void judge_processors(const struct fb_node_facts *facts, const struct fb_
 }
 
 const struct fb_judge fb_judges_of_ranks[] = {
-	{"rank.gpu", judge_near_gpu},
+	{"rank.gpu", judge_gpu_affinity},
 	{"bind.cpus", judge_processors},
 	{NULL, NULL},
 };

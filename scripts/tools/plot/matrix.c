@@ -10,7 +10,7 @@
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 #include "scripts/tools/lib/report.h"
-#include "scripts/tools/lib/suspects.h"
+#include "scripts/tools/lib/stragglers.h"
 #include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/matrix.h"
 
@@ -186,7 +186,7 @@ static bool is_worse(const struct fb_matrix *m, double a, double b)
 /* slow: who is named, where ranks are enough to name any; else a row or column that stands out. */
 static void describe(const struct fb_matrix *m, double *x, const char *slow, char *note, size_t n)
 {
-	bool judged = fb_matrix_is_of_ranks(m) && m->rows >= FB_SUSPECT_RANKS_MIN;
+	bool judged = fb_matrix_is_of_ranks(m) && m->rows >= FB_STRAGGLER_RANKS_MIN;
 	size_t found = 0, worst = 0, columns;
 	double median, line_worst = (double)NAN;
 	bool alike = !strcmp(m->row_name, m->column_name);

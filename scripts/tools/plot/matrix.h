@@ -35,7 +35,7 @@ void fb_matrix_read_rows(struct fb_matrix *matrix, const struct fb_cells *cells,
 bool fb_matrix_is_of_ranks(const struct fb_matrix *matrix);
 
 /*
- * Which ranks, links and nodes are slow (lib/suspects.h), in words: "rank 3 is slow: 2 times; the
+ * Which ranks, links and nodes are slow (lib/stragglers.h), in words: "rank 3 is slow: 2 times; the
  * link 0 to 2 is slow: 1.3 times"; empty where nobody is or the axes are no ranks. Which host a
  * rank is on, and which GPU and adapter it has, is known from the facts of `results` (may be NULL).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Naming slow ranks, links and nodes: known answers, and how often noise alone names somebody. */
 #include "common/base/rng.h"
-#include "scripts/tools/lib/suspects.h"
+#include "scripts/tools/lib/stragglers.h"
 #include "tests/unit/check.h"
 
 #include <math.h>
@@ -41,20 +41,20 @@ static void disturb(struct matrix *m, struct fb_rng *rng, double deviation)
 	}
 }
 
-/* All suspects as one text, "; " between them. */
+/* All stragglers as one text, "; " between them. */
 static const char *named(const struct matrix *m, bool rate, const size_t *host)
 {
 	static const char *const hosts[] = {"n1", "n2", "n3", "n4"};
 	static char all[512];
-	char text[FB_SUSPECT_CHARS];
-	struct fb_suspects found;
+	char text[FB_STRAGGLER_CHARS];
+	struct fb_stragglers found;
 	size_t used = 0;
 
 	all[0] = '\0';
-	fb_suspects_find(&found, m->time, m->n, rate, host, 0.1);
+	fb_stragglers_find(&found, m->time, m->n, rate, host, 0.1);
 	for (size_t i = 0; i < found.count && used < sizeof(all); i++)
 		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? "; " : "",
-					 fb_suspect_text(&found.item[i], hosts, NULL, text));
+					 fb_straggler_text(&found.item[i], hosts, NULL, text));
 	return all;
 }
 
@@ -182,17 +182,18 @@ static void test_noise(void)
 static void test_devices(void)
 {
 	static const char *const devices[] = {"GPU 0 at 0000:61:00.0, mlx5_0:1", NULL, "eth0"};
-	const struct fb_suspect rank = {.kind = FB_SUSPECT_SENDER, .from = 2, .times = 2};
-	const struct fb_suspect unknown = {.kind = FB_SUSPECT_RANK, .from = 1, .times = 3};
-	const struct fb_suspect link = {.kind = FB_SUSPECT_LINK, .from = 0, .to = 1, .times = 1.5};
-	char text[FB_SUSPECT_CHARS];
+	const struct fb_straggler rank = {.kind = FB_STRAGGLER_SENDER, .from = 2, .times = 2};
+	const struct fb_straggler unknown = {.kind = FB_STRAGGLER_RANK, .from = 1, .times = 3};
+	const struct fb_straggler link = {.kind = FB_STRAGGLER_LINK, .from = 0, .to = 1,
+					  .times = 1.5};
+	char text[FB_STRAGGLER_CHARS];
 
-	CHECK_STR(fb_suspect_text(&rank, NULL, devices, text),
+	CHECK_STR(fb_straggler_text(&rank, NULL, devices, text),
 		  "rank 2 (eth0) sends slowly: 2 times");
-	CHECK_STR(fb_suspect_text(&unknown, NULL, devices, text), "rank 1 is slow: 3 times");
-	CHECK_STR(fb_suspect_text(&link, NULL, devices, text),
+	CHECK_STR(fb_straggler_text(&unknown, NULL, devices, text), "rank 1 is slow: 3 times");
+	CHECK_STR(fb_straggler_text(&link, NULL, devices, text),
 		  "the link 0 (GPU 0 at 0000:61:00.0, mlx5_0:1) to 1 is slow: 1.5 times");
-	CHECK_STR(fb_suspect_text(&link, NULL, NULL, text), "the link 0 to 1 is slow: 1.5 times");
+	CHECK_STR(fb_straggler_text(&link, NULL, NULL, text), "the link 0 to 1 is slow: 1.5 times");
 }
 
 int main(void)
@@ -202,5 +203,5 @@ int main(void)
 	test_links();
 	test_nodes();
 	test_noise();
-	return check_done("test_suspects");
+	return check_done("test_stragglers");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names the slow ranks of a matrix in words; see matrix.h. lib/suspects.h finds them. */
+/* Names the slow ranks of a matrix in words; see matrix.h. lib/stragglers.h finds them. */
 #include "scripts/tools/lib/hosts.h"
 #include "scripts/tools/lib/memory.h"
-#include "scripts/tools/lib/suspects.h"
+#include "scripts/tools/lib/stragglers.h"
 #include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/matrix.h"
 
@@ -39,23 +39,23 @@ void fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results
 {
 	const char *fact = results ? fb_results_fact(results, "run.ranks_of_hosts") : NULL;
 	const char **devices = fb_new(matrix->rows, sizeof(*devices));
-	struct fb_suspects found;
+	struct fb_stragglers found;
 	struct fb_hosts hosts = {.count = 0};
-	char who[FB_SUSPECT_CHARS];
+	char who[FB_STRAGGLER_CHARS];
 
 	text[0] = '\0';
 	if (!fb_matrix_is_of_ranks(matrix))
 		return;
 	if (fact)
 		fb_hosts_read(&hosts, fact, matrix->rows);
-	fb_suspects_find(&found, matrix->value, matrix->rows, matrix->more_is_better, hosts.of,
-			 threshold);
+	fb_stragglers_find(&found, matrix->value, matrix->rows, matrix->more_is_better, hosts.of,
+			   threshold);
 	for (size_t r = 0; results && found.count && r < matrix->rows; r++)
 		devices[r] = name_device(matrix, results, r,
 					 hosts.of ? hosts.name[hosts.of[r]] : NULL);
 	for (size_t i = 0; i < found.count && i < NAMED_MAX; i++)
 		fb_append(text, n, "%s%s", i ? "; " : "",
-			  fb_suspect_text(&found.item[i], hosts.name, devices, who));
+			  fb_straggler_text(&found.item[i], hosts.name, devices, who));
 	if (found.count > NAMED_MAX)
 		fb_append(text, n, "; and %zu more", found.count - NAMED_MAX);
 }

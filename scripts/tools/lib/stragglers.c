@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Naming slow ranks, links and nodes by median polish; see suspects.h. */
+/* Naming slow ranks, links and nodes by median polish; see stragglers.h. */
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/memory.h"
-#include "scripts/tools/lib/suspects.h"
+#include "scripts/tools/lib/stragglers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 /*
  * How many standard deviations an excess must be: of a link, one of n (n - 1); of a rank, one of
- * 2 n, whose deviation is that of a median of n - 1. tests/unit/test_suspects.c counts what noise
+ * 2 n, whose deviation is that of a median of n - 1. tests/unit/test_stragglers.c counts what noise
  * alone names by them.
  */
 static const double link_factor = 6, rank_factor = 5, median_scale = 1.2533, few = 12;
@@ -192,11 +192,11 @@ static bool slow_host(const struct polish *p, size_t host, double *excess)
 	return ranks >= 2 && ranks < p->n;
 }
 
-static void add_ranks(const struct polish *p, struct fb_suspects *suspects)
+static void add_ranks(const struct polish *p, struct fb_stragglers *stragglers)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		bool sends = p->slow_sends[i], receives = p->slow_receives[i];
-		struct fb_suspect found = {.from = i};
+		struct fb_straggler found = {.from = i};
 		double excess;
 
 		if (!sends && !receives)
@@ -208,17 +208,17 @@ static void add_ranks(const struct polish *p, struct fb_suspects *suspects)
 				first++;
 			if (first != i)
 				continue;
-			found.kind = FB_SUSPECT_NODE;
+			found.kind = FB_STRAGGLER_NODE;
 			found.from = p->host[i];
 		} else if (sends && receives) {
-			found.kind = FB_SUSPECT_RANK;
+			found.kind = FB_STRAGGLER_RANK;
 			excess = (p->sends[i] + p->receives[i]) / 2;
 		} else {
-			found.kind = sends ? FB_SUSPECT_SENDER : FB_SUSPECT_RECEIVER;
+			found.kind = sends ? FB_STRAGGLER_SENDER : FB_STRAGGLER_RECEIVER;
 			excess = sends ? p->sends[i] : p->receives[i];
 		}
 		found.times = exp(excess);
-		*FB_ADD(suspects->item, suspects->count) = found;
+		*FB_ADD(stragglers->item, stragglers->count) = found;
 	}
 }
 
@@ -240,7 +240,7 @@ static bool two_kinds(const struct polish *p, double limit)
 	return quick >= slow;
 }
 
-static void add_links(const struct polish *p, struct fb_suspects *suspects)
+static void add_links(const struct polish *p, struct fb_stragglers *stragglers)
 {
 	double limit = fmax(p->threshold, link_factor * p->deviation);
 	size_t n = p->n;
@@ -254,8 +254,8 @@ static void add_links(const struct polish *p, struct fb_suspects *suspects)
 
 		if (!(p->rest[i] > limit) || (both && to < from))
 			continue;
-		*FB_ADD(suspects->item, suspects->count) = (struct fb_suspect){
-			.kind = FB_SUSPECT_LINK,
+		*FB_ADD(stragglers->item, stragglers->count) = (struct fb_straggler){
+			.kind = FB_STRAGGLER_LINK,
 			.from = from,
 			.to = to,
 			.both = both,
@@ -264,17 +264,17 @@ static void add_links(const struct polish *p, struct fb_suspects *suspects)
 	}
 }
 
-static int compare_suspects(const void *x, const void *y)
+static int compare_stragglers(const void *x, const void *y)
 {
-	const struct fb_suspect *a = x, *b = y;
+	const struct fb_straggler *a = x, *b = y;
 
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	return a->times > b->times ? -1 : a->times < b->times;
 }
 
-void fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n, bool rate,
-		      const size_t *host, double threshold)
+void fb_stragglers_find(struct fb_stragglers *stragglers, const double *time, size_t n, bool rate,
+			const size_t *host, double threshold)
 {
 	double *memory = fb_new(4 * n * n + 2 * n + 1, sizeof(*memory));
 	bool *slow = fb_new(2 * n + 1, sizeof(*slow));
@@ -291,16 +291,17 @@ void fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n
 		.slow_receives = slow + n,
 	};
 
-	*suspects = (struct fb_suspects){.count = 0};
-	if (n < FB_SUSPECT_RANKS_MIN)
+	*stragglers = (struct fb_stragglers){.count = 0};
+	if (n < FB_STRAGGLER_RANKS_MIN)
 		return;
 	take_logarithms(&p, time, rate);
 	fit(&p);
 	judge_ranks(&p);
-	add_ranks(&p, suspects);
-	add_links(&p, suspects);
-	if (suspects->count)
-		qsort(suspects->item, suspects->count, sizeof(*suspects->item), compare_suspects);
+	add_ranks(&p, stragglers);
+	add_links(&p, stragglers);
+	if (stragglers->count)
+		qsort(stragglers->item, stragglers->count, sizeof(*stragglers->item),
+		      compare_stragglers);
 }
 
 /* "3", or "3 (GPU 1 at 0000:61:00.0)". */
@@ -313,27 +314,27 @@ static const char *rank_text(size_t rank, const char *const *devices, char buf[9
 	return buf;
 }
 
-const char *fb_suspect_text(const struct fb_suspect *suspect, const char *const *hosts,
-			    const char *const *devices, char buf[FB_SUSPECT_CHARS])
+const char *fb_straggler_text(const struct fb_straggler *straggler, const char *const *hosts,
+			      const char *const *devices, char buf[FB_STRAGGLER_CHARS])
 {
 	static const char *const what[] = {
-		[FB_SUSPECT_RANK] = "is slow",
-		[FB_SUSPECT_SENDER] = "sends slowly",
-		[FB_SUSPECT_RECEIVER] = "receives slowly",
+		[FB_STRAGGLER_RANK] = "is slow",
+		[FB_STRAGGLER_SENDER] = "sends slowly",
+		[FB_STRAGGLER_RECEIVER] = "receives slowly",
 	};
-	char who[FB_SUSPECT_CHARS - 24], from[96], to[96];
+	char who[FB_STRAGGLER_CHARS - 24], from[96], to[96];
 
-	if (suspect->kind == FB_SUSPECT_NODE && hosts)
-		snprintf(who, sizeof(who), "node %.48s is slow", hosts[suspect->from]);
-	else if (suspect->kind == FB_SUSPECT_NODE)
-		snprintf(who, sizeof(who), "node %zu is slow", suspect->from);
-	else if (suspect->kind == FB_SUSPECT_LINK)
+	if (straggler->kind == FB_STRAGGLER_NODE && hosts)
+		snprintf(who, sizeof(who), "node %.48s is slow", hosts[straggler->from]);
+	else if (straggler->kind == FB_STRAGGLER_NODE)
+		snprintf(who, sizeof(who), "node %zu is slow", straggler->from);
+	else if (straggler->kind == FB_STRAGGLER_LINK)
 		snprintf(who, sizeof(who), "the link %s %s %s is slow",
-			 rank_text(suspect->from, devices, from), suspect->both ? "-" : "to",
-			 rank_text(suspect->to, devices, to));
+			 rank_text(straggler->from, devices, from), straggler->both ? "-" : "to",
+			 rank_text(straggler->to, devices, to));
 	else
-		snprintf(who, sizeof(who), "rank %s %s", rank_text(suspect->from, devices, from),
-			 what[suspect->kind]);
-	snprintf(buf, FB_SUSPECT_CHARS, "%s: %.3g times", who, suspect->times);
+		snprintf(who, sizeof(who), "rank %s %s", rank_text(straggler->from, devices, from),
+			 what[straggler->kind]);
+	snprintf(buf, FB_STRAGGLER_CHARS, "%s: %.3g times", who, straggler->times);
 	return buf;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Naming slow nodes and links; see blame.h. */
+/* Naming slow nodes and links; see slow_nodes.h. */
 #include "common/measure/stats.h"
-#include "scripts/tools/lib/blame.h"
+#include "scripts/tools/lib/slow_nodes.h"
 #include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/memory.h"
 
@@ -15,14 +15,14 @@ static const double scatter_factor = 4;
 enum { SETS_MIN = 3, FACTOR_FEW = 5 };
 
 struct work {
-	const struct fb_blame_set *set;
+	const struct fb_timed_set *set;
 	size_t nsets;
 	bool *active;	  /* [nsets]: has a time, and no node named so far */
 	double *x, *with; /* [nsets] */
 	double *scratch;  /* [2 * nsets] */
 };
 
-static bool contains(const struct fb_blame_set *set, size_t node)
+static bool contains(const struct fb_timed_set *set, size_t node)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (set->node[i] == node)
@@ -67,7 +67,7 @@ static double limit_of(const struct work *work, size_t n, double threshold)
 }
 
 /* Sets the scores of all nodes not named yet; returns the one that scores highest, or nnodes. */
-static size_t score(const struct work *work, struct fb_blame_node *node, size_t nnodes)
+static size_t score(const struct work *work, struct fb_node_score *node, size_t nnodes)
 {
 	double base = reference(work);
 	size_t worst = nnodes;
@@ -104,7 +104,7 @@ static double chance_of(const double *with, size_t n, const double *x, size_t m,
 }
 
 /* Names the worst node and takes its sets away. Returns whether there was one. */
-static bool name_one(const struct work *work, double threshold, struct fb_blame_node *node,
+static bool name_one(const struct work *work, double threshold, struct fb_node_score *node,
 		     size_t nnodes)
 {
 	size_t worst = score(work, node, nnodes), n, nwith;
@@ -127,7 +127,7 @@ static bool name_one(const struct work *work, double threshold, struct fb_blame_
 	return true;
 }
 
-static void judge(struct work *work, double threshold, struct fb_blame_node *node, size_t nnodes,
+static void judge(struct work *work, double threshold, struct fb_node_score *node, size_t nnodes,
 		  bool *slow_set)
 {
 	double limit;
@@ -136,7 +136,7 @@ static void judge(struct work *work, double threshold, struct fb_blame_node *nod
 	for (size_t i = 0; i < work->nsets; i++)
 		work->active[i] = isfinite(work->set[i].time) && work->set[i].count < nnodes;
 	for (size_t i = 0; i < nnodes; i++)
-		node[i] = (struct fb_blame_node){
+		node[i] = (struct fb_node_score){
 			.sets = collect(work, i, true),
 			.score = (double)NAN,
 		};
@@ -148,8 +148,8 @@ static void judge(struct work *work, double threshold, struct fb_blame_node *nod
 		slow_set[i] = work->active[i] && work->set[i].time > limit;
 }
 
-void fb_blame(const struct fb_blame_set *set, size_t nsets, double threshold,
-	     struct fb_blame_node *node, size_t nnodes, bool *slow_set)
+void fb_find_slow_nodes(const struct fb_timed_set *set, size_t nsets, double threshold,
+			struct fb_node_score *node, size_t nnodes, bool *slow_set)
 {
 	struct work work = {
 		.set = set,

@@ -75,11 +75,11 @@ static int raise_queue(const struct fb_rdma_cm *cm, struct rdma_cm_id *id,
 /* A meeting under way. */
 struct session {
 	struct fb_rdma_cm *cm;
-	const struct fb_rdma_meeting *m;
+	const struct fb_rdma_exchange *m;
 	int left;
 };
 
-static size_t queues_each(const struct fb_rdma_meeting *m)
+static size_t queues_each(const struct fb_rdma_exchange *m)
 {
 	return (size_t)m->nrails * (size_t)m->settings->qps;
 }
@@ -111,7 +111,7 @@ static struct hello hello_of(const struct session *s, const struct fb_rdma_queue
 }
 
 /* The meeting's index of the peer, or -1. */
-static int find_peer(const struct fb_rdma_meeting *m, uint32_t rank)
+static int find_peer(const struct fb_rdma_exchange *m, uint32_t rank)
 {
 	for (int i = 0; i < m->n; i++)
 		if (m->peers[i] == (int)rank)
@@ -271,7 +271,7 @@ static int run(struct session *s)
 	return err;
 }
 
-int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_meeting *meeting)
+int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *meeting)
 {
 	size_t each = queues_each(meeting);
 	struct session s = {.cm = cm, .m = meeting, .left = meeting->n * (int)each};
@@ -287,7 +287,7 @@ int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_meeting *meet
 
 #elif FB_HAVE_VERBS
 
-int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_meeting *meeting)
+int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *meeting)
 {
 	(void)cm;
 	(void)meeting;

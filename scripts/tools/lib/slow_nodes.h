@@ -13,19 +13,19 @@
  * the next one is searched for, as a second, less slow node would be hidden by the first. Sets that
  * remain slow without a slow node have slow links.
  */
-#ifndef FB_SCRIPTS_TOOLS_LIB_BLAME_H
-#define FB_SCRIPTS_TOOLS_LIB_BLAME_H
+#ifndef FB_SCRIPTS_TOOLS_LIB_SLOW_NODES_H
+#define FB_SCRIPTS_TOOLS_LIB_SLOW_NODES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct fb_blame_set {
+struct fb_timed_set {
 	const size_t *node; /* [count]: numbers below nnodes, each once. Borrowed */
 	size_t count;
 	double time; /* in any unit, the same for all sets; NAN: not known */
 };
 
-struct fb_blame_node {
+struct fb_node_score {
 	size_t sets;  /* with a time that the node was in */
 	double score; /* times the time of an unimpaired set; NAN below two sets */
 	bool slow;
@@ -38,7 +38,7 @@ struct fb_blame_node {
 };
 
 /* The greatest `chance` at which a node is called slow and not only suspected. */
-#define FB_BLAME_SURE 0.05
+#define FB_SLOW_NODE_SURE 0.05
 
 /*
  * Judges node[0 .. nnodes) by the sets that do not contain all nodes, and sets slow_set[0 .. nsets)
@@ -46,7 +46,7 @@ struct fb_blame_node {
  * for 10%. The excess must also be 4 times the scatter (fb_spread) of the sets without that node.
  * If there are fewer than 3 of these, it must be 5 times the threshold instead.
  */
-void fb_blame(const struct fb_blame_set *set, size_t nsets, double threshold,
-	      struct fb_blame_node *node, size_t nnodes, bool *slow_set);
+void fb_find_slow_nodes(const struct fb_timed_set *set, size_t nsets, double threshold,
+			struct fb_node_score *node, size_t nnodes, bool *slow_set);
 
 #endif

@@ -12,34 +12,34 @@
  * together are a slow rank, because of its GPU, adapter or place. A large rest is a slow link. If
  * all ranks of a host are slow, the host is named instead.
  */
-#ifndef FB_SCRIPTS_TOOLS_LIB_SUSPECTS_H
-#define FB_SCRIPTS_TOOLS_LIB_SUSPECTS_H
+#ifndef FB_SCRIPTS_TOOLS_LIB_STRAGGLERS_H
+#define FB_SCRIPTS_TOOLS_LIB_STRAGGLERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum fb_suspect_kind {
-	FB_SUSPECT_NODE,     /* host `from`: all of its ranks */
-	FB_SUSPECT_RANK,     /* rank `from`, sending and receiving */
-	FB_SUSPECT_SENDER,   /* rank `from`, only when it sends */
-	FB_SUSPECT_RECEIVER, /* rank `from`, only when it receives */
-	FB_SUSPECT_LINK,     /* from `from` to `to`, both ways if `both` */
+enum fb_straggler_kind {
+	FB_STRAGGLER_NODE,     /* host `from`: all of its ranks */
+	FB_STRAGGLER_RANK,     /* rank `from`, sending and receiving */
+	FB_STRAGGLER_SENDER,   /* rank `from`, only when it sends */
+	FB_STRAGGLER_RECEIVER, /* rank `from`, only when it receives */
+	FB_STRAGGLER_LINK,     /* from `from` to `to`, both ways if `both` */
 };
 
-struct fb_suspect {
-	enum fb_suspect_kind kind;
+struct fb_straggler {
+	enum fb_straggler_kind kind;
 	size_t from, to;
 	bool both;
 	double times; /* what it takes by what others take; of a rank: the mean of both ways */
 };
 
-struct fb_suspects {
-	struct fb_suspect *item; /* [count], worst first */
+struct fb_stragglers {
+	struct fb_straggler *item; /* [count], worst first */
 	size_t count;
 };
 
 /* Among fewer ranks no slow one can be found. */
-enum { FB_SUSPECT_RANKS_MIN = 4 };
+enum { FB_STRAGGLER_RANKS_MIN = 4 };
 
 /*
  * Finds what is slow in time[n * n], where time[from * n + to] is in any unit and NAN where it is
@@ -47,19 +47,19 @@ enum { FB_SUSPECT_RANKS_MIN = 4 };
  * both directions, the one stands for both. host[n] says which host a rank is on, NULL: all on
  * one. `threshold` is the excess that counts, 0.1 for 10%; beside it an excess must be beyond what
  * the scatter of the pairs explains, and a rank's beyond what ranks differ anyway (the numbers are
- * in suspects.c).
+ * in stragglers.c).
  */
-void fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n, bool rate,
-		      const size_t *host, double threshold);
+void fb_stragglers_find(struct fb_stragglers *stragglers, const double *time, size_t n, bool rate,
+			const size_t *host, double threshold);
 
-enum { FB_SUSPECT_CHARS = 240 };
+enum { FB_STRAGGLER_CHARS = 240 };
 
 /*
  * "rank 3 is slow: 2.1 times", or "rank 3 (GPU 1 at 0000:61:00.0) ..." where it is known what the
  * rank worked with. `hosts` are the names of the hosts, `devices` of what each rank has, or NULL;
  * so may single devices be. Returns buf.
  */
-const char *fb_suspect_text(const struct fb_suspect *suspect, const char *const *hosts,
-			    const char *const *devices, char buf[FB_SUSPECT_CHARS]);
+const char *fb_straggler_text(const struct fb_straggler *straggler, const char *const *hosts,
+			      const char *const *devices, char buf[FB_STRAGGLER_CHARS]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Naming slow nodes: known answers, and how often noise alone names somebody. */
 #include "common/base/rng.h"
-#include "scripts/tools/lib/blame.h"
+#include "scripts/tools/lib/slow_nodes.h"
 #include "tests/unit/check.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@ enum { NODES_MAX = 8, SETS_MAX = NODES_MAX * NODES_MAX };
 struct pairs {
 	size_t n, nsets;
 	size_t node[SETS_MAX][2];
-	struct fb_blame_set set[SETS_MAX];
-	struct fb_blame_node found[NODES_MAX];
+	struct fb_timed_set set[SETS_MAX];
+	struct fb_node_score found[NODES_MAX];
 	bool slow_set[SETS_MAX];
 };
 
@@ -27,7 +27,7 @@ static void make_pairs(struct pairs *p, size_t n, const double slowness[])
 
 			node[0] = i;
 			node[1] = j;
-			p->set[p->nsets++] = (struct fb_blame_set){
+			p->set[p->nsets++] = (struct fb_timed_set){
 				.node = node,
 				.count = 2,
 				.time = fmax(slowness[i], slowness[j]),
@@ -47,7 +47,7 @@ static unsigned slow_nodes(struct pairs *p)
 {
 	unsigned bits = 0;
 
-	fb_blame(p->set, p->nsets, 0.1, p->found, p->n, p->slow_set);
+	fb_find_slow_nodes(p->set, p->nsets, 0.1, p->found, p->n, p->slow_set);
 	for (size_t i = 0; i < p->n; i++)
 		bits |= p->found[i].slow ? 1u << i : 0;
 	return bits;
@@ -121,14 +121,14 @@ static void test_chance(void)
 	make_pairs(&p, 4, (const double[]){1, 1.01, 9, 1.02});
 	CHECK_INT(slow_nodes(&p), 1u << 2);
 	CHECK_NEAR(p.found[2].chance, 4 * 0.040430, 1e-5);
-	CHECK(p.found[2].chance > FB_BLAME_SURE);
+	CHECK(p.found[2].chance > FB_SLOW_NODE_SURE);
 	/* A second lap. */
 	nsets = p.nsets;
 	memcpy(p.set + nsets, p.set, nsets * sizeof(*p.set));
 	p.nsets += nsets;
 	CHECK_INT(slow_nodes(&p), 1u << 2);
 	CHECK_NEAR(p.found[2].chance, 4 * 0.0025371, 1e-5);
-	CHECK(p.found[2].chance <= FB_BLAME_SURE);
+	CHECK(p.found[2].chance <= FB_SLOW_NODE_SURE);
 	make_pairs(&p, 8, (const double[]){1, 1, 9, 1, 1, 1, 1, 1});
 	CHECK_INT(slow_nodes(&p), 1u << 2);
 	CHECK(p.found[2].chance < 1e-3);
@@ -160,7 +160,7 @@ static void test_little(void)
 	CHECK_INT(p.found[3].sets, 1);
 	CHECK(isnan(p.found[3].score));
 	CHECK_INT(slow_sets(&p), 1);
-	/* A set of all nodes blames nobody. */
+	/* A set of all nodes names nobody. */
 	p.set[0].node = (const size_t[]){0, 1, 2, 3};
 	p.set[0].count = 4;
 	p.set[0].time = 100;
@@ -213,5 +213,5 @@ int main(void)
 	test_few();
 	test_little();
 	test_noise();
-	return check_done("test_blame");
+	return check_done("test_slow_nodes");
 }

@@ -5,7 +5,7 @@
 # does for them. Faults come last: they leave addresses and rules behind.
 #
 #	rdma.sh BUILD
-for job in engine p2p faults; do
+for job in engine p2p loss faults; do
 	start=$SECONDS
 	bash "tests/vm/jobs/$job.sh" "$1" || echo "FAIL vm/$job: ended with $?"
 	echo "  $job: $((SECONDS - start)) s"

@@ -172,12 +172,12 @@ $(eval $(call built_in_rule,kvtransfer/paths,paths,FB_PATHS_FILE))
 ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*/*.c)))
 # Files that include CUDA's headers, and what takes their place without them.
 CUDA_SRC := $(filter common/cuda/cuda_% common/mover/gpu/% collectives/engine/cuda/cuda_% \
-	collectives/engine/copy/cuda_% p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_% \
-	kvtransfer/cuda_% overlap/gpu/cuda_% \
+	collectives/engine/copy/cuda_% collectives/engine/multimem/cuda_% \
+	p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_% kvtransfer/cuda_% overlap/gpu/cuda_% \
 	p2p/local/cuda_% p2p/cost/cuda_%,$(ALL_SRC))
 ALL_SRC := $(filter-out $(if $(HAVE_CUDA),common/cuda/without.c,$(CUDA_SRC)),$(ALL_SRC))
 CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu common/mover/gpu/*.cu \
-	collectives/engine/cuda/*.cu p2p/engine/cuda/*.cu kvtransfer/*.cu overlap/gpu/*.cu)))
+	collectives/engine/*/*.cu p2p/engine/cuda/*.cu kvtransfer/*.cu overlap/gpu/*.cu)))
 PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))
 LIB_SRC := $(filter-out $(PROGRAM_SRC),$(ALL_SRC))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))

@@ -84,7 +84,9 @@ bool fb_device_case(const struct fb_collective_state *state, struct fb_case *c)
 		return !streams;
 	}
 	/* "all" engines are those that this machine has; one that is named gets its rows. */
-	if (!state->has_gpu && !strcmp(state->engine_list, "all"))
+	if (!strcmp(state->engine_list, "all") &&
+	    (!state->has_gpu ||
+	     (!strcmp(c->engine, "multimem") && s->multicast != FB_MULTICAST_ALLOW)))
 		return false;
 	if (!streams)
 		c->launch = "stream";

@@ -145,10 +145,14 @@ static void put_ctas(const struct fb_nccl_ctas *ctas, struct fb_case *c)
 void fb_engine_options_apply(const struct fb_engine_options *options, bool any_memory,
 			     struct fb_case *c)
 {
+	int collective = fb_collective_parse(c->operation);
+	bool one_shot;
+
 	if (!strcmp(c->engine, automatic)) {
 		c->algorithm = c->protocol = automatic;
 		return;
 	}
+	one_shot = !strcmp(c->algorithm, "one_shot");
 	c->algorithm = c->protocol = c->transport = library;
 	if (!strcmp(c->engine, "nccl")) {
 		c->algorithm = options->nccl.algorithm;
@@ -166,5 +170,15 @@ void fb_engine_options_apply(const struct fb_engine_options *options, bool any_m
 		c->algorithm = options->direction;
 		c->protocol = "direct";
 		c->transport = strcmp(c->memory, "pinned") ? "p2p" : "shm";
+	}
+	if (!strcmp(c->engine, "multimem")) {
+		/* Of these names only all_reduce has two. Steps are no collective's. */
+		c->algorithm = "direct";
+		if (collective < 0 || collective == FB_ALL_REDUCE)
+			c->algorithm = one_shot ? "one_shot" : "two_shot";
+		c->protocol = "direct";
+		c->transport = "p2p";
+		if (any_memory)
+			c->memory = "vmm";
 	}
 }

@@ -171,7 +171,8 @@ int fb_engine_each_rank(const struct fb_engine *engine, int (*work)(void *arg, i
 			void *arg);
 
 extern const struct fb_engine_ops fb_engine_host, fb_engine_mpi, fb_engine_cuda, fb_engine_nccl,
-	fb_engine_nccl_process, fb_engine_nvshmem, fb_engine_copy, fb_engine_auto;
+	fb_engine_nccl_process, fb_engine_nvshmem, fb_engine_copy, fb_engine_multimem,
+	fb_engine_auto;
 
 /* The collective programs' own columns, as fb_traits.extra has them. */
 enum fb_collective_column {

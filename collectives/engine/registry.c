@@ -17,7 +17,7 @@
 static bool can_absent(const struct fb_engine *engine, const struct fb_case *c,
 		       const struct fb_operation *op, char reason[FB_REASON_CHARS])
 {
-	if (engine->ops == &fb_engine_cuda ||
+	if (engine->ops != &fb_engine_copy ||
 	    fb_copy_can(op, !strcmp(c->algorithm, "pull"), reason, FB_REASON_CHARS))
 		snprintf(reason, FB_REASON_CHARS, FB_NO_CUDA);
 	return false;
@@ -40,6 +40,14 @@ const struct fb_engine_ops fb_engine_copy = {
 	.can = can_absent,
 };
 
+const struct fb_engine_ops fb_engine_multimem = {
+	.name = "multimem",
+	.summary = "NVLink multicast by the project's kernels (not in this build)",
+	.device = true,
+	.bytes = sizeof(struct fb_engine),
+	.can = can_absent,
+};
+
 #endif
 
 const struct fb_engine_ops *const fb_engines[] = {
@@ -50,6 +58,7 @@ const struct fb_engine_ops *const fb_engines[] = {
 	&fb_engine_nvshmem,
 	&fb_engine_nccl_process,
 	&fb_engine_copy,
+	&fb_engine_multimem,
 	&fb_engine_auto,
 	NULL,
 };

@@ -2,7 +2,7 @@
 /*
  * Segments by the virtual memory interface: own memory is created with an exportable handle, and
  * the parts of all ranks are mapped one behind the other in one reserved range. Handles travel as
- * file descriptors or as fabric handles; never as multicast objects.
+ * file descriptors or as fabric handles. Multicast objects are in cuda_multicast.c.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * A build without CUDA, or a machine without a driver or a device, is no error: opening says
  * FB_EUNSUPPORTED and why, and rows are skipped with that reason. The driver's own interface and
  * NVML are found at run time, never linked. No header of CUDA's is needed to include this one.
- * NVLink multicast is never used.
+ * NVLink multicast is used by engine multimem alone (gpu_multicast.h).
  */
 #ifndef FB_COMMON_CUDA_GPU_H
 #define FB_COMMON_CUDA_GPU_H

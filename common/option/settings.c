@@ -235,7 +235,8 @@ static const struct fb_option table[] = {
 	FB_OPTION_CHOICE(struct fb_settings, objective, 0, "objective", "alone", fb_auto_objectives,
 			 "what auto optimises: collectives alone, or overlapped with computing"),
 	FB_OPTION_CHOICE(struct fb_settings, multicast, 0, "multicast", "off", multicast_names,
-			 "allow: libraries may use NVLink multicast, on GPUs that nobody shares"),
+			 "allow: libraries and engine multimem may use NVLink multicast, on GPUs "
+			 "that nobody shares"),
 	FB_OPTION_CHOICE(struct fb_settings, mpi_threads, 0, "mpi-threads", "single",
 			 mpi_threads_names, "thread level that the MPI library is asked for; "
 			 "more than single makes some libraries slower"),

@@ -382,8 +382,7 @@ int fb_program_main(const struct fb_program *program, int argc, char **argv)
 		goto free_run;
 	}
 	err = parse(run, argc, argv, NULL);
-	if (run->settings.multicast != FB_MULTICAST_ALLOW)
-		fb_multicast_forbid();
+	fb_multicast_set(run->settings.multicast == FB_MULTICAST_ALLOW);
 	if (!err && (run->settings.help || run->settings.man || run->settings.version))
 		code = print_about(run);
 	else

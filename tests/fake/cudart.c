@@ -119,6 +119,8 @@ static CUresult no_name(CUresult code, const char **name)
 static CUresult attribute(int *value, CUdevice_attribute which, CUdevice device)
 {
 	*value = which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ||
+		 (which == CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED &&
+		  fake_multicast_works("attribute")) ||
 		 (getenv("FB_FAKE_GPU_DIRECT") &&
 		  (which == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED ||
 		   which == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED ||

@@ -15,6 +15,23 @@ void *fake_memory_function(const char *symbol);
 /* Returns a function of green contexts where FAKE_GREEN is set, else NULL. */
 void *fake_green_function(const char *symbol);
 
+
+/*
+ * --- cudart_multicast.c ----------------------------------------------------------------------
+ *
+ * A function of multicast objects, or else as fake_green_function. Whether a step is to work on
+ * this rank. Notes the step if the handle is an object's. Mappings of all memory; false: of an
+ * object, or *code. Where each rank has what an object's address stands for; how many there are.
+ */
+void *fake_multicast_function(const char *symbol);
+bool fake_multicast_works(const char *step);
+bool fake_is_multicast(CUmemGenericAllocationHandle handle);
+CUresult fake_multicast_note(const char *step, CUmemGenericAllocationHandle handle);
+bool fake_multicast_map(CUdeviceptr at, size_t bytes, CUmemGenericAllocationHandle handle,
+			CUresult *code);
+void fake_multicast_unmap(CUdeviceptr at);
+int fake_multicast_replicas(uint64_t address, char **replica);
+
 /*
  * Memory of GPUs that work, which other processes can map (cudart_memory.c). fake_free says whether
  * it was such memory.

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The movers' kernels (common/mover/gpu/move.h) on a GPU that works, by the emulator. */
+/*
+ * The kernels of the movers (common/mover/gpu/move.h) and of engine multimem
+ * (collectives/engine/multimem/multimem.h) on a GPU that works, by the emulator.
+ */
 #include <unistd.h>
 
 #include "tests/cuda/emulator.h"
 #include "tests/cuda/emulator_tma.h"
+#include "tests/cuda/emulator_multimem.h"
 /* On top of the emulator. */
+#include "collectives/engine/multimem/multimem.h"
 #include "common/mover/gpu/move.h"
 #include "tests/cuda/scheduler.h"
 #include "tests/fake/cudart.h"
@@ -17,6 +22,8 @@ _Static_assert((int)THREADS <= (int)EMU_MOST_THREADS && (int)BLOCKS <= (int)EMU_
 
 struct kernel {
 	struct fb_move_launch arguments;
+	struct fb_multimem_launch multimem;
+	enum fb_multimem_kind kind; /* FB_MULTIMEM_KINDS: a mover's kernel */
 	bool odd, bulk;
 	int place; /* while it runs, in the emulator, from 1 */
 	struct emu_launch launch;
@@ -39,6 +46,24 @@ void *fake_at(uint64_t address)
 	return emu_at(address);
 }
 
+/* FB_MULTIMEM_KINDS: the name is of another kernel. */
+static enum fb_multimem_kind kind_of(const char *name)
+{
+	static const char *const names[FB_MULTIMEM_KINDS] = {
+		"multimem_move", "multimem_f32_sum", "multimem_f16_sum", "multimem_f16_min",
+		"multimem_f16_max", "multimem_bf16_sum", "multimem_bf16_min", "multimem_bf16_max"};
+	int kind = 0;
+
+	while (kind < FB_MULTIMEM_KINDS && !strstr(name, names[kind]))
+		kind++;
+	return (enum fb_multimem_kind)kind;
+}
+
+static int emu_replicas(uint64_t address, char *replica[EMU_MOST_RANKS])
+{
+	return fake_multicast_replicas(address, replica);
+}
+
 void *fake_kernel_of(const char *name, void **args, unsigned blocks, unsigned threads)
 {
 	struct kernel *k = calloc(1, sizeof(*k));
@@ -47,7 +72,11 @@ void *fake_kernel_of(const char *name, void **args, unsigned blocks, unsigned th
 		abort();
 	k->odd = strstr(name, "any") != NULL;
 	k->bulk = strstr(name, "bulk") != NULL;
-	memcpy(&k->arguments, args[0], sizeof(k->arguments));
+	k->kind = kind_of(name);
+	if (k->kind == FB_MULTIMEM_KINDS)
+		memcpy(&k->arguments, args[0], sizeof(k->arguments));
+	else
+		memcpy(&k->multimem, args[0], sizeof(k->multimem));
 	k->launch.blocks = blocks < BLOCKS ? blocks : BLOCKS;
 	k->launch.threads = threads < THREADS ? threads : THREADS;
 	return k;
@@ -88,7 +117,9 @@ static void run_move(const void *args, unsigned char *shared)
 	const struct kernel *o = args;
 
 	post_early(&o->arguments);
-	if (o->bulk)
+	if (o->kind != FB_MULTIMEM_KINDS)
+		fb_multimem_run(&o->multimem, o->kind);
+	else if (o->bulk)
 		fb_move_run_bulk(&o->arguments, shared, EMU_POOL);
 	else
 		fb_move_run(&o->arguments, o->odd);

@@ -44,7 +44,9 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes,
 
 static CUresult release(CUmemGenericAllocationHandle handle)
 {
-	return close((int)handle) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	CUresult code = fake_multicast_note("release", handle);
+
+	return close((int)handle) ? CUDA_ERROR_INVALID_VALUE : code;
 }
 
 static CUresult export(void *to, CUmemGenericAllocationHandle handle,
@@ -59,10 +61,11 @@ static CUresult export(void *to, CUmemGenericAllocationHandle handle,
 static CUresult import(CUmemGenericAllocationHandle *handle, void *from,
 		       CUmemAllocationHandleType type)
 {
-	int fd = dup((int)(intptr_t)from);
+	CUresult code = fake_multicast_note("import", (CUmemGenericAllocationHandle)(intptr_t)from);
+	int fd = code == CUDA_SUCCESS ? dup((int)(intptr_t)from) : -1;
 
 	*handle = (CUmemGenericAllocationHandle)fd;
-	return fd < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	return fd < 0 && code == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : code;
 }
 
 /* Room for the alignment stays reserved behind it until the process ends. */
@@ -87,6 +90,10 @@ static CUresult unreserve(CUdeviceptr address, size_t bytes)
 static CUresult map(CUdeviceptr address, size_t bytes, size_t offset,
 		    CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
+	CUresult code;
+
+	if (!fake_multicast_map(address, bytes, handle, &code))
+		return code;
 	return mmap(at(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 		    (int)handle, (off_t)offset) == MAP_FAILED
 		       ? CUDA_ERROR_INVALID_VALUE
@@ -95,6 +102,7 @@ static CUresult map(CUdeviceptr address, size_t bytes, size_t offset,
 
 static CUresult unmap(CUdeviceptr address, size_t bytes)
 {
+	fake_multicast_unmap(address);
 	return mmap(at(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		    0) == MAP_FAILED
 		       ? CUDA_ERROR_INVALID_VALUE
@@ -213,7 +221,7 @@ void *fake_memory_function(const char *symbol)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (!strcmp(table[i].symbol, symbol))
 			return (void *)table[i].function;
-	return fake_green_function(symbol);
+	return fake_multicast_function(symbol);
 }
 
 /* --- plain memory -------------------------------------------------------------------------- */

@@ -346,7 +346,7 @@ cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned
 	if (strstr(name, "fresh_"))
 		return enqueue(stream, &(struct operation){.kind = FRESH,
 							   .fresh = fake_fresh_of(name, args)});
-	if (!strstr(name, "fb_move_"))
+	if (!strstr(name, "fb_move_") && !strstr(name, "fb_multimem_"))
 		return cudaSuccess;
 	return enqueue(stream, &(struct operation){
 		.kind = KERNEL, .kernel = fake_kernel_of(name, args, blocks, threads)});

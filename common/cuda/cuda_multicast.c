@@ -59,8 +59,8 @@ struct fb_gpu_multicast {
 	fb_cuda_driver_error(&(m)->driver, (m)->calls.function(__VA_ARGS__), "Multicast" \
 			     #function)
 
-/* Nobody gets at the functions but through here. Returns NULL, or why there are none. */
-static const char *find_calls(struct fb_cuda_driver *driver, struct calls *calls)
+/* Nobody gets at the functions but through here. FB_OK, or FB_EUNSUPPORTED and why. */
+static int find_calls(struct fb_cuda_driver *driver, struct calls *calls, const char **why)
 {
 	const struct {
 		const char *name;
@@ -72,29 +72,31 @@ static const char *find_calls(struct fb_cuda_driver *driver, struct calls *calls
 		{"cuMulticastUnbind", &calls->Unbind},
 		{"cuMulticastGetGranularity", &calls->GetGranularity},
 	};
-	const char *why;
 
-	if (!fb_multicast_is_allowed(&why))
-		return why;
+	if (!fb_multicast_is_allowed(why))
+		return FB_EUNSUPPORTED;
+	*why = "the driver has no virtual memory interface";
 	if (fb_cuda_driver_find(driver))
-		return "the driver has no virtual memory interface";
+		return FB_EUNSUPPORTED;
+	*why = "the driver has no multicast: CUDA 12.1 has";
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (fb_cuda_driver_entry_of(table[i].name, DRIVER_VERSION, table[i].entry))
-			return "the driver has no multicast: CUDA 12.1 has";
-	return NULL;
+			return FB_EUNSUPPORTED;
+	*why = "";
+	return FB_OK;
 }
 
 int fb_gpu_multicast_can(const struct fb_gpu *gpu, char reason[FB_REASON_CHARS])
 {
 	struct fb_cuda_driver driver;
 	struct calls calls;
-	const char *why = find_calls(&driver, &calls);
-	int has = 0;
+	const char *why;
+	int has = 0, err = find_calls(&driver, &calls, &why);
 
-	if (!why && (driver.DeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED,
+	if (!err && (driver.DeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED,
 					       gpu->device) != CUDA_SUCCESS || !has))
 		why = "a GPU has no multicast";
-	snprintf(reason, FB_REASON_CHARS, "%s", why ? why : "");
+	snprintf(reason, FB_REASON_CHARS, "%s", why);
 	return nobody_refuses(gpu->group, reason) ? FB_OK : FB_EUNSUPPORTED;
 }
 
@@ -235,11 +237,12 @@ int fb_gpu_multicast_open(struct fb_gpu_multicast **multicast, const struct fb_g
 	const struct fb_group *w = gpu->group;
 	uint64_t part = (uint64_t)(uintptr_t)fb_segment_part(segment, w->rank);
 	struct fb_gpu_multicast *m = calloc(1, sizeof(*m));
-	const char *none = m ? find_calls(&m->driver, &m->calls) : "out of memory";
+	const char *none;
+	int err = m ? find_calls(&m->driver, &m->calls, &none) : FB_ENOMEM;
 	char why[FB_REASON_CHARS];
 
 	*multicast = NULL;
-	if (fb_group_agree(w, none ? FB_ENOMEM : FB_OK) || none || !m) {
+	if (fb_group_agree(w, err) || err || !m) {
 		free(m);
 		return FB_ENOMEM;
 	}

@@ -47,11 +47,11 @@ static inline float emu_half(enum fb_multimem_kind kind, float x, uint16_t bits,
 
 FB_DEVICE struct fb_words4 fb_multimem_load16(uint64_t address, enum fb_multimem_kind kind)
 {
-	char *replica[EMU_MOST_RANKS];
+	char *replica[EMU_MOST_RANKS] = {NULL};
 	int n = emu_multimem(address, replica), elements = kind == FB_MULTIMEM_F32_SUM ? 4 : 8;
-	float sum[8];
-	struct fb_words4 v;
-	uint16_t half[8];
+	float sum[8] = {0};
+	struct fb_words4 v = {{0}};
+	uint16_t half[8] = {0};
 
 	for (int r = 0; r < n; r++) {
 		emu_seldom_switch();
@@ -76,7 +76,7 @@ FB_DEVICE struct fb_words4 fb_multimem_load16(uint64_t address, enum fb_multimem
 
 FB_DEVICE void fb_multimem_store16(uint64_t address, struct fb_words4 v)
 {
-	char *replica[EMU_MOST_RANKS];
+	char *replica[EMU_MOST_RANKS] = {NULL};
 	int n = emu_multimem(address, replica);
 
 	for (int r = 0; r < n; r++) {

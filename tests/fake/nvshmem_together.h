@@ -15,6 +15,8 @@ static void make(const struct work *w)
 		const char *from = symmetric(w->from, is_wrong("alone") ? job.rank : r);
 		size_t at = (size_t)r * w->bytes;
 
+		if (!from) /* a barrier has no memory */
+			continue;
 		if (w->kind == ALL_REDUCE || w->kind == REDUCE_SCATTER) {
 			from += w->kind == REDUCE_SCATTER ? own : 0;
 			if (r == 0)

@@ -10,10 +10,10 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .PHONY: all tests fuzzers run test test-full test-rdma test-gpu check fuzz lint asan tsan \
 	install clean help FORCE
 
-# Programs: the sources in these folders that hold a main(). Every other source there belongs to
-# the library. tests/lint compares this list with the files.
+# Programs: sources with a main(); all others are the library's. tests/lint compares with the files.
 PROGRAMS := \
 	collectives/all_gather \
+	collectives/all_gather_v \
 	collectives/all_reduce \
 	collectives/all_to_all \
 	collectives/all_to_all_v \
@@ -23,6 +23,7 @@ PROGRAMS := \
 	collectives/gather \
 	collectives/reduce \
 	collectives/reduce_scatter \
+	collectives/reduce_scatter_v \
 	collectives/scatter \
 	collectives/send_recv \
 	kvtransfer/handoff \
@@ -66,7 +67,6 @@ SANITIZE ?=
 CUDA ?= auto
 V ?= 0
 
-# Each := runs its shell command once.
 MPI := $(MPI)
 MPICC := $(MPICC)
 ifneq ($(filter-out openmpi mpich,$(MPI)),)

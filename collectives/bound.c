@@ -304,6 +304,13 @@ struct fb_bound_work fb_bound_work(const struct fb_operation *op, int nranks)
 	case FB_ALL_TO_ALL_V:
 		unit *= (double)fb_traffic_moved(op->counts);
 		return (struct fb_bound_work){unit, unit};
+	case FB_ALL_GATHER_V:
+	case FB_REDUCE_SCATTER_V:
+		/* What ranks exchange is every block n - 1 times: to, or from, all others. */
+		unit *= (double)fb_traffic_moved(op->counts) / fmax(n - 1, 1);
+		work = op->collective == FB_ALL_GATHER_V ? (struct fb_bound_work){1, n - 1}
+							 : (struct fb_bound_work){n, 1};
+		return (struct fb_bound_work){work.read * unit, work.written * unit};
 	default: /* a barrier moves nothing */
 		break;
 	}
@@ -315,16 +322,16 @@ struct fb_bound_work fb_bound_work(const struct fb_operation *op, int nranks)
 }
 
 /* Whether no rank can begin a second call before all have begun the first, or near that. */
-static bool goes_round(enum fb_collective collective)
+static bool goes_round(const struct fb_operation *op)
 {
-	return !fb_collective_info(collective)->has_root && collective != FB_ALL_TO_ALL_V;
+	return !fb_collective_info(op->collective)->has_root && !(op->counts && op->counts->empty);
 }
 
 double fb_bound_us(const struct fb_bound *b, const struct fb_operation *op,
 		   const struct fb_bound_work *work, bool alone)
 {
 	/* Two ranks that never ran at the same time have measured nothing. */
-	bool near = (alone || goes_round(op->collective)) && b->alpha_us <= SLOW_PING_US;
+	bool near = (alone || goes_round(op)) && b->alpha_us <= SLOW_PING_US;
 	double us = near ? b->alpha_us : 0, bytes[FB_BOUND_KINDS];
 
 	if (!b->known || (!(work->written > 0) && op->collective != FB_BARRIER))

@@ -159,8 +159,10 @@ static struct source source_of(const struct fb_operation *op, int rank, int nran
 
 	switch (op->collective) {
 	case FB_REDUCE_SCATTER:
+	case FB_REDUCE_SCATTER_V:
 		return (struct source){true, -1, fb_buffers_first(op, false, rank, rank)};
 	case FB_ALL_GATHER:
+	case FB_ALL_GATHER_V:
 	case FB_GATHER:
 		return (struct source){false, block, 0};
 	case FB_BROADCAST:

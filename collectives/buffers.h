@@ -13,8 +13,8 @@
  * one. All ranks have their buffers at the same offsets. Only the owner writes to its part
  * outside of the operation, so pages are the owner's by first touch.
  *
- * In all_to_all_v blocks lie one behind the other without gaps, in rank order, in the input as
- * in the output (as MPI_Alltoallv's displacements would have it by default).
+ * Unequal blocks (op->counts) lie one behind the other without gaps, in rank order, in the input as
+ * in the output.
  */
 #ifndef FB_COLLECTIVES_BUFFERS_H
 #define FB_COLLECTIVES_BUFFERS_H

@@ -79,14 +79,17 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
 				   .op = i->op.redop, .reduces = state->info->reduces,
 				   .nranks = i->nranks};
-	if (state->collective != FB_ALL_TO_ALL_V)
+	if (!state->info->unequal)
 		return FB_OK;
+	if (state->collective == FB_ALL_TO_ALL_V)
+		i->bytes = whole * size;
+	else /* the size of a block of all_gather and others, so that equal blocks are theirs */
+		whole = i->op.count;
 	err = fb_traffic_counts(&state->traffic, whole, &i->counts);
 	if (err)
 		return err;
 	i->op.counts = &i->counts;
 	i->op.count = i->counts.max;
-	i->bytes = whole * size;
 	return FB_OK;
 }
 
@@ -129,9 +132,9 @@ static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 		return false;
 	/* Traffic is between processes, and steps are of their GPUs. */
 	if (fb_engines[fb_engine_index(c->engine)]->members &&
-	    (state->has_steps || state->collective == FB_ALL_TO_ALL_V)) {
+	    (state->has_steps || state->info->unequal)) {
 		snprintf(reason, FB_REASON_CHARS, "engine %s has no %s", c->engine,
-			 state->has_steps ? "steps" : "all_to_all_v");
+			 state->has_steps ? "steps" : state->info->name);
 		return false;
 	}
 	/* The size alone first: what follows may add such sizes up. */

@@ -100,8 +100,8 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 	state->ctas = own ? &own->ctas : NULL;
 	state->stores.no_gpu = state->no_gpu;
 	err = fb_stores_open(&state->stores, state->world, own ? own->numa : "any");
-	if (!err && state->collective == FB_ALL_TO_ALL_V && own)
-		err = fb_traffic_open(&state->traffic, &own->traffic, state->world);
+	if (!err && state->info->unequal && own)
+		err = fb_traffic_open(&state->traffic, &own->traffic, collective, state->world);
 	if (!err && measures && own)
 		err = fb_bound_open(&state->bound, state->world);
 	if (!err)

@@ -13,6 +13,7 @@
  *	reduce_scatter, scatter                    the whole input, one block per rank
  *	all_to_all                                 the whole input, one block per rank
  *	all_to_all_v                               the whole input, averaged over ranks
+ *	all_gather_v, reduce_scatter_v             the whole output, the whole input
  *	barrier                                    nothing: 0
  *
  * One block holds floor(bytes / element) elements; where there is one per rank, each holds
@@ -38,7 +39,7 @@ struct fb_collective_program {
 	const char *summary;               /* one line, for --help and the man page */
 	const char *description;           /* paragraphs for both */
 	const struct fb_default *defaults; /* of common options; NULL: the engine's */
-	const struct fb_option *options;   /* fb_traffic_options; NULL: fb_collective_options */
+	const struct fb_option *options;   /* of unequal blocks; NULL: fb_collective_options */
 };
 
 /* The whole of main(): runs the program from start to end, returns the exit code. */

@@ -37,25 +37,37 @@ const char *const fb_producers[] = {"none", "plain", "early", NULL};
 			  fb_nccl_polls, "how often a waiting rank calls ncclCommGetAsyncError; "  \
 			  "each: whenever it polls the stream")
 
+#define COMMON                                                                                     \
+	FB_OPTION_GROUP("Place"), FB_PLACES_OPTION(struct fb_collective_settings, numa), PRODUCER, \
+	NCCL_CTAS
+
+/* --skew, and the file that says it all instead. */
+#define UNEQUAL(skew_help_, name_, help_)                                                          \
+	FB_OPTION_DOUBLE(struct fb_collective_settings, traffic.skew, 0, "skew", "S", "0", 0.0,    \
+			 16.0, skew_help_),                                                        \
+	FB_OPTION_STRING(struct fb_collective_settings, traffic.file, 0, name_, "FILE", NULL,      \
+			 NULL, help_)
+
 const struct fb_option fb_collective_options[] = {
-	FB_OPTION_GROUP("Place"),
-	FB_PLACES_OPTION(struct fb_collective_settings, numa),
-	PRODUCER,
-	NCCL_CTAS,
+	COMMON,
 	FB_OPTION_END,
 };
 
 const struct fb_option fb_traffic_options[] = {
-	FB_OPTION_GROUP("Place"),
-	FB_PLACES_OPTION(struct fb_collective_settings, numa),
-	PRODUCER,
-	NCCL_CTAS,
+	COMMON,
 	FB_OPTION_GROUP("Traffic"),
-	FB_OPTION_DOUBLE(struct fb_collective_settings, traffic.skew, 0, "skew", "S", "0", 0.0,
-			 16.0, "rank i sends rank i + k a share of 1 / (k + 1)^S; 0: equal shares"),
-	FB_OPTION_STRING(struct fb_collective_settings, traffic.matrix, 0, "matrix", "FILE", NULL,
-			 NULL, "who sends how much to whom, instead of --skew: a line for each "
-			 "sender, in it a number for each receiver; only proportions matter"),
+	UNEQUAL("rank i sends rank i + k a share of 1 / (k + 1)^S; 0: equal shares", "matrix",
+		"who sends how much to whom, instead of --skew: a line for each "
+		"sender, in it a number for each receiver; only proportions matter"),
+	FB_OPTION_END,
+};
+
+const struct fb_option fb_block_options[] = {
+	COMMON,
+	FB_OPTION_GROUP("Blocks"),
+	UNEQUAL("the block of rank r has a share of 1 / (r + 1)^S; 0: equal blocks", "weights",
+		"the sizes of blocks, instead of --skew: a line with a number for each rank, "
+		"which may be 0; only proportions matter"),
 	FB_OPTION_END,
 };
 

@@ -15,13 +15,13 @@ struct fb_nccl_ctas_lists {
 /* Their values. */
 struct fb_collective_settings {
 	const char *numa; /* see common/memory/places.h */
-	struct fb_traffic_settings traffic; /* all_to_all_v only */
+	struct fb_traffic_settings traffic; /* of unequal blocks only */
 	int producer; /* enum fb_producer */
 	struct fb_nccl_ctas_lists ctas;
 };
 
-/* The options of all programs, and those of all_to_all_v. (settings.c) */
-extern const struct fb_option fb_collective_options[], fb_traffic_options[];
+/* The options of all programs, of all_to_all_v, and of others with unequal blocks. (settings.c) */
+extern const struct fb_option fb_collective_options[], fb_traffic_options[], fb_block_options[];
 extern const struct fb_default *const fb_collective_presets[FB_PRESETS];
 
 extern const char *const fb_producers[]; /* "none", "plain", "early", NULL */

@@ -33,7 +33,7 @@ struct fb_collective_state {
 	enum fb_producer producer;
 	bool has_steps;             /* the program's steps call the collective (overlap/) */
 	uint64_t step_elements;     /* of rows whose size is not --bytes; 0: it is */
-	struct fb_traffic traffic;  /* all_to_all_v only */
+	struct fb_traffic traffic;  /* of unequal blocks only */
 	struct fb_cache_area cache; /* these two: opened by the first case that needs them */
 	struct fb_gpu_cache gpu_cache;
 	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
@@ -64,7 +64,7 @@ struct fb_collective_instance {
 	double kept_us;		     /* of the setup: the segment, which other rows use too */
 	char where[FB_PLACED_CHARS]; /* threads and buffers are; empty where nothing was asked */
 	struct fb_operation op;
-	struct fb_counts counts; /* op.counts points here for all_to_all_v */
+	struct fb_counts counts; /* op.counts points here if blocks are unequal */
 	struct fb_data data;
 	uint64_t bytes; /* that the operation really has */
 	bool bounded;	/* its bound was measured once more */

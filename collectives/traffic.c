@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The traffic of all_to_all_v; see traffic.h. */
+/* Sizes of unequal blocks; see traffic.h. */
 #include "collectives/traffic.h"
 
 #include <ctype.h>
@@ -11,36 +11,43 @@
 #include "common/base/error.h"
 
 /* "matrix=NAME" of the file's name, without what would break the column's form. */
-static void name_matrix(const char *path, char variant[FB_VARIANT_CHARS])
+static void name_file(const char *option, const char *path, char variant[FB_VARIANT_CHARS])
 {
 	const char *slash = strrchr(path, '/');
 
-	snprintf(variant, FB_VARIANT_CHARS, "matrix=%s", slash ? slash + 1 : path);
-	for (char *p = variant + strlen("matrix="); *p; p++)
+	snprintf(variant, FB_VARIANT_CHARS, "%s=%s", option, slash ? slash + 1 : path);
+	for (char *p = variant + strlen(option) + 1; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("_-.", *p))
 			*p = '_';
 }
 
-static int make_weights(double *weights, const struct fb_traffic_settings *settings, int nranks)
+static int make_weights(const struct fb_traffic *made, const struct fb_traffic_settings *settings,
+			const char *option)
 {
-	if (settings->matrix)
-		return fb_traffic_read(settings->matrix, nranks, weights);
-	for (int k = 0; k < nranks; k++)
-		weights[k] = pow(k + 1, -settings->skew);
+	int n = made->nranks;
+
+	if (settings->file)
+		return fb_traffic_read(option, settings->file, made->matrix ? n : 1, n,
+				       made->weights);
+	for (int k = 0; k < n; k++)
+		made->weights[k] = pow(k + 1, -settings->skew);
 	return FB_OK;
 }
 
 int fb_traffic_open(struct fb_traffic *traffic, const struct fb_traffic_settings *settings,
-		    const struct fb_group *world)
+		    enum fb_collective collective, const struct fb_group *world)
 {
-	size_t n = (size_t)world->nranks, rows = settings->matrix ? n : 1;
-	struct fb_traffic made = {.nranks = world->nranks, .matrix = settings->matrix != NULL};
+	bool pairs = collective == FB_ALL_TO_ALL_V;
+	const char *option = pairs ? "matrix" : "weights";
+	struct fb_traffic made = {.collective = collective, .nranks = world->nranks,
+				  .matrix = pairs && settings->file};
+	size_t n = (size_t)world->nranks, rows = made.matrix ? n : 1;
 	int err;
 
-	if (settings->matrix && settings->skew > 0) {
+	if (settings->file && settings->skew > 0) {
 		FILE *errors = world->rank == 0 ? stderr : NULL;
 
-		return fb_option_reject(errors, "matrix", settings->matrix,
+		return fb_option_reject(errors, option, settings->file,
 					"no --skew beside it: the file says all");
 	}
 	made.weights = malloc(n * rows * sizeof(*made.weights));
@@ -48,14 +55,14 @@ int fb_traffic_open(struct fb_traffic *traffic, const struct fb_traffic_settings
 	if (err || !made.weights)
 		goto free_weights;
 	if (world->rank == 0)
-		err = make_weights(made.weights, settings, world->nranks);
+		err = make_weights(&made, settings, option);
 	err = fb_group_agree(world, err);
 	if (err)
 		goto free_weights;
 	for (size_t row = 0; row < rows; row++)
 		MPI_Bcast(made.weights + row * n, world->nranks, MPI_DOUBLE, 0, world->comm);
-	if (settings->matrix)
-		name_matrix(settings->matrix, made.variant);
+	if (settings->file)
+		name_file(option, settings->file, made.variant);
 	else
 		snprintf(made.variant, sizeof(made.variant), "skew=%g", settings->skew);
 	*traffic = made;
@@ -110,6 +117,13 @@ static void share_by_distance(const struct fb_traffic *traffic, uint64_t average
 			elements[from * n + (from + k) % n] = elements[k];
 }
 
+void fb_traffic_spread(enum fb_collective collective, size_t n, uint64_t *elements)
+{
+	/* From the end, so that what is still to be read has not been overwritten. */
+	for (size_t i = n * n; collective != FB_ALL_TO_ALL_V && i-- > 0;)
+		elements[i] = elements[collective == FB_ALL_GATHER_V ? i / n : i % n];
+}
+
 int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
 		      struct fb_counts *counts)
 {
@@ -121,10 +135,15 @@ int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
 		return FB_ENOMEM;
 	if (traffic->matrix)
 		share_out(traffic->weights, n * n, average * n, made.elements);
+	else if (traffic->collective != FB_ALL_TO_ALL_V)
+		share_out(traffic->weights, n, average * n, made.elements);
 	else
 		share_by_distance(traffic, average, made.elements);
-	for (size_t i = 0; i < n * n; i++)
+	fb_traffic_spread(traffic->collective, n, made.elements);
+	for (size_t i = 0; i < n * n; i++) {
 		made.max = made.elements[i] > made.max ? made.elements[i] : made.max;
+		made.empty |= made.elements[i] == 0;
+	}
 	*counts = made;
 	return FB_OK;
 }

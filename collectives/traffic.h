@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The matrix of bytes that ranks send to each other in all_to_all_v: by a rule (--skew) or a file
- * (--matrix), scaled to the size of a case.
+ * The sizes of unequal blocks: by a rule (--skew) or a file, scaled to the size of a case. In
+ * all_to_all_v they are a matrix of what ranks send to each other (--matrix), in all_gather_v and
+ * reduce_scatter_v a number for each rank (--weights).
  *
  * Expert parallelism is the reason: tokens go to the ranks of their experts, never evenly. A
- * recorded matrix of token counts can be given as it is, since only the proportions matter.
+ * recorded matrix of token counts can be given as it is, since only the proportions matter. Shards
+ * of parameters that are not cut evenly (FSDP) are blocks of unequal size in the others.
  */
 #ifndef FB_COLLECTIVES_TRAFFIC_H
 #define FB_COLLECTIVES_TRAFFIC_H
@@ -14,17 +16,19 @@
 #include "common/record/case.h"
 #include "common/system/group.h"
 
-/* What --skew and --matrix say. */
+/* What --skew and --matrix or --weights say. */
 struct fb_traffic_settings {
 	double skew;
-	const char *matrix; /* path, or NULL */
+	const char *file; /* path of --matrix or --weights, or NULL */
 };
 
 struct fb_traffic {
+	enum fb_collective collective;
 	int nranks;
-	bool matrix;     /* weights are [from * nranks + to], else [distance from the sender] */
+	bool matrix;     /* weights are [from * nranks + to], else [rank] or, in all_to_all_v,
+			    [distance from the sender] */
 	double *weights; /* owned; not negative, finite */
-	char variant[FB_VARIANT_CHARS]; /* "skew=1.5" or "matrix=NAME" */
+	char variant[FB_VARIANT_CHARS]; /* "skew=1.5", "matrix=NAME" or "weights=NAME" */
 };
 
 /*
@@ -33,16 +37,16 @@ struct fb_traffic {
  * untouched on error.
  */
 int fb_traffic_open(struct fb_traffic *traffic, const struct fb_traffic_settings *settings,
-		    const struct fb_group *world);
+		    enum fb_collective collective, const struct fb_group *world);
 
 /* Safe on a zeroed structure. */
 void fb_traffic_close(struct fb_traffic *traffic);
 
 /*
- * Shares elements out, `average` times the number of ranks in all: by rule every rank sends
- * `average`, by matrix each as its row's sum says. Every share is within one element of the
- * exact one, and nothing goes where the weight is 0. The caller frees counts->elements. Pure and
- * equal on all ranks. Returns 0 or FB_ENOMEM (not printed).
+ * Shares elements out, `average` times the number of ranks in all. In all_to_all_v every rank sends
+ * `average` by rule, and by matrix as much as its row's sum says. Every share is within one element
+ * of the exact one, and nothing goes where the weight is 0. The caller frees counts->elements.
+ * Pure and equal on all ranks. Returns 0 or FB_ENOMEM (not printed).
  */
 int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
 		      struct fb_counts *counts);
@@ -51,10 +55,17 @@ int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
 uint64_t fb_traffic_moved(const struct fb_counts *counts);
 
 /*
- * Reads n lines of n numbers into weights[n * n]. Numbers are separated by commas, semicolons
- * or blanks; empty lines and what follows a # are passed over. Returns 0, or FB_EINPUT or
- * FB_ENOMEM after printing the file, the line and what is wrong. (traffic_file.c)
+ * Makes the matrix of elements[n * n] from its first n entries, which are the elements of each
+ * rank's block of a collective other than all_to_all_v.
  */
-int fb_traffic_read(const char *path, int n, double *weights);
+void fb_traffic_spread(enum fb_collective collective, size_t n, uint64_t *elements);
+
+/*
+ * Reads `rows` lines of n numbers, the file of that option, into weights[rows * n]. Numbers are
+ * separated by commas, semicolons or blanks; empty lines and what follows a # are passed over.
+ * Returns 0, or FB_EINPUT or FB_ENOMEM after printing the file, the line and what is wrong.
+ * (traffic_file.c)
+ */
+int fb_traffic_read(const char *option, const char *path, int rows, int n, double *weights);
 
 #endif

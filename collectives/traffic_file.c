@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the file of --matrix; see traffic.h. */
+/* Reads the file of --matrix or --weights; see traffic.h. */
 #include "collectives/traffic.h"
 
 #include <ctype.h>
@@ -18,9 +18,9 @@ static const char separators[] = ", ;\t\r\n";
 
 /* Where reading stands, for messages. */
 struct place {
-	const char *path;
+	const char *option, *path;
 	unsigned line; /* from 1 */
-	int n;         /* numbers in a line, and lines */
+	int rows, n;   /* lines, and numbers in a line */
 };
 
 /* Rejects a word, which may be anything: what cannot be printed becomes '?'. */
@@ -29,8 +29,8 @@ static int reject(const struct place *at, char *word, const char *expected)
 	for (char *p = word; *p; p++)
 		if (!isprint((unsigned char)*p))
 			*p = '?';
-	return fb_error(FB_EINPUT, "--matrix %s: line %u: '%.32s' is not accepted: expected %s",
-			at->path, at->line, word, expected);
+	return fb_error(FB_EINPUT, "--%s %s: line %u: '%.32s' is not accepted: expected %s",
+			at->option, at->path, at->line, word, expected);
 }
 
 /* Reads one line's numbers into row[n] where there is room for them (else NULL). */
@@ -51,8 +51,8 @@ static int read_row(const struct place *at, char *text, double *row)
 			row[count] = value;
 	}
 	if (row && count != at->n)
-		return fb_error(FB_EINPUT, "--matrix %s: line %u: %d numbers, expected %d, one "
-				"for each rank", at->path, at->line, count, at->n);
+		return fb_error(FB_EINPUT, "--%s %s: line %u: %d numbers, expected %d, one "
+				"for each rank", at->option, at->path, at->line, count, at->n);
 	return FB_OK;
 }
 
@@ -74,36 +74,38 @@ static int read_rows(struct place *at, FILE *file, double *weights)
 		if (!has_numbers(text))
 			continue;
 		err = read_row(at, text,
-			       rows < at->n ? weights + (size_t)rows * (size_t)at->n : NULL);
+			       rows < at->rows ? weights + (size_t)rows * (size_t)at->n : NULL);
 		rows++;
 	}
 	free(text);
 	if (!err && ferror(file))
-		err = fb_error(FB_EINPUT, "--matrix %s: cannot be read: %s", at->path,
-			       strerror(errno));
-	if (!err && rows != at->n)
-		err = fb_error(FB_EINPUT, "--matrix %s: %d lines of numbers, expected %d, one for "
-			       "each rank", at->path, rows, at->n);
+		err = fb_error(FB_EINPUT, "--%s %s: cannot be read: %s", at->option,
+			       at->path, strerror(errno));
+	if (!err && rows != at->rows)
+		err = fb_error(FB_EINPUT, "--%s %s: %d lines of numbers, expected %d%s",
+			       at->option, at->path, rows, at->rows,
+			       at->rows == at->n ? ", one for each rank" : "");
 	return err;
 }
 
-int fb_traffic_read(const char *path, int n, double *weights)
+int fb_traffic_read(const char *option, const char *path, int rows, int n, double *weights)
 {
-	struct place at = {.path = path, .n = n};
+	struct place at = {.option = option, .path = path, .rows = rows, .n = n};
 	FILE *file = fopen(path, "re");
 	double sum = 0;
 	int err;
 
 	if (!file)
-		return fb_error(FB_EINPUT, "--matrix %s: cannot be opened: %s", path,
+		return fb_error(FB_EINPUT, "--%s %s: cannot be opened: %s", option, path,
 				strerror(errno));
 	err = read_rows(&at, file, weights);
 	fclose(file);
 	if (err)
 		return err;
-	for (size_t i = 0; i < (size_t)n * (size_t)n; i++)
+	for (size_t i = 0; i < (size_t)rows * (size_t)n; i++)
 		sum += weights[i];
 	if (sum > 0)
 		return FB_OK;
-	return fb_error(FB_EINPUT, "--matrix %s: all numbers are 0, expected one above", path);
+	return fb_error(FB_EINPUT, "--%s %s: all numbers are 0, expected one above", option,
+			path);
 }

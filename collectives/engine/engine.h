@@ -26,7 +26,7 @@ struct fb_operation {
 	int root;              /* 0 where there is none */
 	bool in_place;
 	uint64_t count;        /* elements per block */
-	const struct fb_counts *counts; /* all_to_all_v; NULL elsewhere */
+	const struct fb_counts *counts; /* sizes of unequal blocks; NULL: all have `count` */
 	/*
 	 * Buffers lie in the segment at the same offset in every rank's part. In place, the
 	 * offsets follow the rule of plan.h (fb_plan_canonical): all_gather's input begins at

@@ -53,9 +53,10 @@ size_t fb_host_spread(const struct host_request *r, const struct host_channel *c
 	       fb_chunk_piece(&r->geometry, rank, e->buffer, e->index, s->count, part, 0).offset;
 }
 
-bool fb_host_next_piece(const struct host_request *r, const struct fb_step *s, uint64_t part,
-		       size_t total, struct host_cut *cut)
+bool fb_host_next_piece(const struct host_request *r, const struct host_channel *ch,
+			const struct fb_step *s, uint64_t part, size_t total, struct host_cut *cut)
 {
+	const struct fb_end size = fb_step_extent(&r->geometry, ch->plan, s);
 	uint32_t pieces = fb_chunk_pieces(&r->geometry, s->unit, s->count);
 
 	if (cut->bytes) {
@@ -65,8 +66,8 @@ bool fb_host_next_piece(const struct host_request *r, const struct fb_step *s, u
 	while (cut->index < pieces) {
 		cut->bytes = pieces == 1 ? total
 					 : fb_chunk_piece(&r->geometry, r->engine->group->rank,
-							  FB_SCRATCH, s->unit, s->count, part,
-							  cut->index).bytes;
+							  size.buffer, size.index, s->count,
+							  part, cut->index).bytes;
 		if (cut->bytes)
 			return true;
 		cut->index++;
@@ -81,7 +82,7 @@ const char *fb_host_end_of(const struct host_request *r, const struct host_chann
 	struct host_cut cut = {0};
 	const char *end = at;
 
-	while (fb_host_next_piece(r, s, part, total, &cut)) {
+	while (fb_host_next_piece(r, ch, s, part, total, &cut)) {
 		const char *stop = at + fb_host_spread(r, ch, e, s, part, cut.index) + cut.bytes;
 
 		end = stop > end ? stop : end;

@@ -96,7 +96,7 @@ static bool carry(const struct host_request *r, const struct host_channel *ch,
 	int near = pull ? i : t->value;
 	struct host_cut cut = {0};
 
-	while (fb_host_next_piece(r, s, part, bytes, &cut)) {
+	while (fb_host_next_piece(r, ch, s, part, bytes, &cut)) {
 		char *own = place_of(ch, lane, s, near) +
 			    offset_at(r, ch, lane, s, part, near, &cut);
 		const char *remote = far + fb_host_spread(r, ch, e, s, part, cut.index);
@@ -166,7 +166,7 @@ static void move(const struct host_request *r, const struct host_channel *ch,
 	struct host_transfer *t = &lane->transfer;
 	struct host_cut cut = {0};
 
-	while (fb_host_next_piece(r, s, part, bytes, &cut)) {
+	while (fb_host_next_piece(r, ch, s, part, bytes, &cut)) {
 		int n = 0;
 
 		for (int i = 0; i < s->nsrc; i++)

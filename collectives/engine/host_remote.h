@@ -35,8 +35,8 @@ size_t fb_host_spread(const struct host_request *r, const struct host_channel *c
 		      const struct fb_end *e, const struct fb_step *s, uint64_t part, uint32_t p);
 
 /* Goes on to the next piece of a step of `total` bytes; starts with {0}. False after the last. */
-bool fb_host_next_piece(const struct host_request *r, const struct fb_step *s, uint64_t part,
-			size_t total, struct host_cut *cut);
+bool fb_host_next_piece(const struct host_request *r, const struct host_channel *ch,
+			const struct fb_step *s, uint64_t part, size_t total, struct host_cut *cut);
 
 /* Where the chunk ends, in the end's memory, that begins at `at`. */
 const char *fb_host_end_of(const struct host_request *r, const struct host_channel *ch,

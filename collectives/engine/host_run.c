@@ -130,13 +130,15 @@ static void move_pieces(const struct host_request *r, const struct host_channel 
 {
 	const struct fb_end *ends = ch->plan->ends + s->first_end;
 	uint32_t pieces = fb_chunk_pieces(&r->geometry, s->unit, s->count);
+	const struct fb_end size = fb_step_extent(&r->geometry, ch->plan, s);
 	int self = r->engine->group->rank;
 
 	for (uint32_t p = 0; p < pieces; p++) {
 		struct fb_piece piece = {.bytes = 0};
 
 		/* All ends agree on the size of the piece, in whatever block they are. */
-		piece = fb_chunk_piece(&r->geometry, self, FB_SCRATCH, s->unit, s->count, part, p);
+		piece = fb_chunk_piece(&r->geometry, self, size.buffer, size.index, s->count, part,
+				       p);
 		fb_move_bytes(&r->move, lane->dst, lane->stream, ndst, lane->src, s->nsrc,
 			      piece.bytes, s->flags & FB_FINISH);
 		for (int i = 0, k = 0; p + 1 < pieces && i < s->nsrc + s->ndst; i++) {
@@ -212,23 +214,15 @@ static void post(const struct host_channel *ch, const struct fb_step *s, size_t 
 size_t fb_host_step_bytes(const struct host_request *r, const struct host_channel *ch,
 			  const struct fb_step *s, uint64_t part)
 {
-	const struct fb_end *e = ch->plan->ends + s->first_end;
-	uint32_t pieces = fb_chunk_pieces(&r->geometry, s->unit, s->count), unit = s->unit;
-	uint8_t buffer = FB_SCRATCH;
+	const struct fb_end size = fb_step_extent(&r->geometry, ch->plan, s);
+	uint32_t pieces = fb_chunk_pieces(&r->geometry, s->unit, s->count);
 	size_t bytes = 0;
 
 	if (ch->bytes)
 		return ch->bytes[s->first_end];
-	/* Blocks of different size (all_to_all_v): the rank's own chunk says which one it is. */
-	for (int i = 0; r->geometry.counts && i < s->nsrc + s->ndst; i++, e++)
-		if (e->kind == FB_LOCAL || e->kind == FB_ARRIVE || e->kind == FB_EXPOSE) {
-			buffer = e->buffer;
-			unit = e->index;
-			break;
-		}
 	for (uint32_t p = 0; p < pieces; p++)
-		bytes += fb_chunk_piece(&r->geometry, r->engine->group->rank, buffer, unit,
-					s->count, part, p).bytes;
+		bytes += fb_chunk_piece(&r->geometry, r->engine->group->rank, size.buffer,
+					size.index, s->count, part, p).bytes;
 	return bytes;
 }
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/buffers.h"
 #include "common/base/error.h"
 #include "common/library/mpi_gpu.h"
 
@@ -93,15 +94,11 @@ static bool can_reduce(const struct fb_operation *op, char *reason)
 static uint64_t greatest_count(const struct fb_operation *op, int nranks)
 {
 	uint64_t most = op->count;
-	size_t n = (size_t)nranks;
 
-	for (size_t rank = 0; op->counts && rank < n; rank++) {
-		uint64_t sent = 0, received = 0;
+	for (int rank = 0; op->counts && rank < nranks; rank++) {
+		uint64_t sent = fb_buffers_elements(op, false, rank, nranks);
+		uint64_t received = fb_buffers_elements(op, true, rank, nranks);
 
-		for (size_t peer = 0; peer < n; peer++) {
-			sent += op->counts->elements[rank * n + peer];
-			received += op->counts->elements[peer * n + rank];
-		}
 		most = sent > most ? sent : most;
 		most = received > most ? received : most;
 	}
@@ -173,11 +170,21 @@ static bool mpi_can(const struct fb_engine *engine, const struct fb_case *c,
 	return false;
 }
 
-/* Counts and displacements of MPI_Alltoallv: blocks one behind the other. */
+/* Counts and displacements of unequal blocks, which lie one behind the other. */
+static void set_blocks(const struct fb_operation *op, bool out, int rank, int nranks, int *counts,
+		       int *first)
+{
+	int blocks = fb_collective_blocks(op->collective, out, rank, nranks, op->root);
+
+	for (int b = 0; b < blocks; b++) {
+		first[b] = (int)fb_buffers_first(op, out, rank, b);
+		counts[b] = (int)fb_buffers_first(op, out, rank, b + 1) - first[b];
+	}
+}
+
 static int set_vectors(struct fb_mpi_request *r, const struct fb_operation *op, int rank,
 		       int nranks)
 {
-	int sent = 0, received = 0;
 	size_t n = (size_t)nranks;
 
 	r->send_counts = calloc(4 * n, sizeof(*r->send_counts));
@@ -186,14 +193,8 @@ static int set_vectors(struct fb_mpi_request *r, const struct fb_operation *op, 
 	r->send_first = r->send_counts + n;
 	r->receive_counts = r->send_counts + 2 * n;
 	r->receive_first = r->send_counts + 3 * n;
-	for (size_t peer = 0; peer < n; peer++) {
-		r->send_counts[peer] = (int)op->counts->elements[(size_t)rank * n + peer];
-		r->receive_counts[peer] = (int)op->counts->elements[peer * n + (size_t)rank];
-		r->send_first[peer] = sent;
-		r->receive_first[peer] = received;
-		sent += r->send_counts[peer];
-		received += r->receive_counts[peer];
-	}
+	set_blocks(op, false, rank, nranks, r->send_counts, r->send_first);
+	set_blocks(op, true, rank, nranks, r->receive_counts, r->receive_first);
 	return FB_OK;
 }
 

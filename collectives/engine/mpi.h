@@ -11,7 +11,7 @@ struct fb_mpi_request {
 	const void *send;                      /* MPI_IN_PLACE where the rule says so */
 	void *receive;
 	int count;                             /* elements per block */
-	int *send_counts, *send_first;         /* [nranks] all_to_all_v: elements, displacements */
+	int *send_counts, *send_first;         /* [nranks] unequal: elements, displacements */
 	int *receive_counts, *receive_first;
 	MPI_Datatype type;
 	MPI_Op op;

@@ -56,6 +56,11 @@ COLLECTIVE(all_to_all, MPI_Alltoall, MPI_Ialltoall, MPI_Alltoall_init,
 COLLECTIVE(all_to_all_v, MPI_Alltoallv, MPI_Ialltoallv, MPI_Alltoallv_init,
 	   r->send, r->send_counts, r->send_first, r->type,
 	   r->receive, r->receive_counts, r->receive_first, r->type, r->comm)
+COLLECTIVE(all_gather_v, MPI_Allgatherv, MPI_Iallgatherv, MPI_Allgatherv_init,
+	   r->send, r->send_counts[0], r->type,
+	   r->receive, r->receive_counts, r->receive_first, r->type, r->comm)
+COLLECTIVE(reduce_scatter_v, MPI_Reduce_scatter, MPI_Ireduce_scatter, MPI_Reduce_scatter_init,
+	   r->send, r->receive, r->send_counts, r->type, r->op, r->comm)
 COLLECTIVE(gather, MPI_Gather, MPI_Igather, MPI_Gather_init,
 	   r->send, r->count, r->type, r->receive, r->count, r->type, r->root, r->comm)
 COLLECTIVE(scatter, MPI_Scatter, MPI_Iscatter, MPI_Scatter_init,
@@ -110,6 +115,8 @@ static const struct fb_mpi_calls calls[FB_COLLECTIVES] = {
 	[FB_REDUCE] = CALLS("MPI_Reduce", reduce),
 	[FB_ALL_TO_ALL] = CALLS("MPI_Alltoall", all_to_all),
 	[FB_ALL_TO_ALL_V] = CALLS("MPI_Alltoallv", all_to_all_v),
+	[FB_ALL_GATHER_V] = CALLS("MPI_Allgatherv", all_gather_v),
+	[FB_REDUCE_SCATTER_V] = CALLS("MPI_Reduce_scatter", reduce_scatter_v),
 	[FB_GATHER] = CALLS("MPI_Gather", gather),
 	[FB_SCATTER] = CALLS("MPI_Scatter", scatter),
 	[FB_SEND_RECV] = {
@@ -130,9 +137,10 @@ const struct fb_mpi_calls *fb_mpi_calls_for(const struct fb_operation *op, char 
 		snprintf(why, FB_REASON_CHARS, "MPI_Bcast works in place only");
 		return NULL;
 	}
-	if (op->collective == FB_REDUCE_SCATTER && op->in_place) {
-		snprintf(why, FB_REASON_CHARS, "MPI_Reduce_scatter_block in place writes block 0, "
-			 "not the rank's own");
+	if (op->in_place && (op->collective == FB_REDUCE_SCATTER ||
+			     op->collective == FB_REDUCE_SCATTER_V)) {
+		snprintf(why, FB_REASON_CHARS, "%s in place writes block 0, not the rank's own",
+			 calls[op->collective].name);
 		return NULL;
 	}
 	return &calls[op->collective];

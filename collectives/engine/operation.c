@@ -4,6 +4,7 @@
  * in place is the one that plans are built and proved with (fb_plan_canonical), taken with one unit
  * per block.
  */
+#include "collectives/buffers.h"
 #include "collectives/engine/engine.h"
 #include "common/base/error.h"
 #include "common/plan/plan.h"
@@ -85,7 +86,9 @@ static void *buffer_of(const struct fb_operation *op, int rank, uint8_t buffer)
 		return NULL;
 	fb_plan_canonical(&shape, rank, 1, &buffer, &block);
 	offset = buffer == FB_IN ? op->in_offset : op->out_offset;
-	return part + offset + (size_t)(block * op->count) * fb_datatype_size(op->datatype);
+	return part + offset +
+	       (size_t)fb_buffers_first(op, buffer == FB_OUT, rank, (int)block) *
+		       fb_datatype_size(op->datatype);
 }
 
 void *fb_operation_in(const struct fb_operation *op, int rank)

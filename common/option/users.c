@@ -35,6 +35,7 @@ static const struct {
 	unsigned kinds;
 } programs[] = {
 	{"all_gather", COLLECTIVE},   {"all_reduce", COLLECTIVE}, {"all_to_all", COLLECTIVE},
+	{"all_gather_v", COLLECTIVE}, {"reduce_scatter_v", COLLECTIVE},
 	{"all_to_all_v", COLLECTIVE}, {"barrier", COLLECTIVE},    {"broadcast", COLLECTIVE},
 	{"gather", COLLECTIVE},       {"reduce", COLLECTIVE},     {"reduce_scatter", COLLECTIVE},
 	{"scatter", COLLECTIVE},      {"send_recv", COLLECTIVE},  {"kv_reshard", HANDOFF},

@@ -283,6 +283,7 @@ void fb_plan_canonical(const struct fb_shape *shape, int rank, uint32_t split, u
 		return;
 	switch (shape->collective) {
 	case FB_ALL_GATHER:
+	case FB_ALL_GATHER_V:
 		if (*buffer == FB_IN)
 			*unit += (uint32_t)rank * split;
 		break;
@@ -293,6 +294,7 @@ void fb_plan_canonical(const struct fb_shape *shape, int rank, uint32_t split, u
 			*unit += (uint32_t)rank * split;
 		break;
 	case FB_REDUCE_SCATTER:
+	case FB_REDUCE_SCATTER_V:
 		if (*buffer == FB_OUT)
 			*unit += (uint32_t)rank * split;
 		*buffer = FB_IN;

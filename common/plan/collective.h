@@ -19,7 +19,9 @@ enum fb_collective {
 	FB_BROADCAST,
 	FB_REDUCE,
 	FB_ALL_TO_ALL,
-	FB_ALL_TO_ALL_V, /* block b of rank r has its own size: see fb_counts in plan.h */
+	FB_ALL_TO_ALL_V, /* block b of rank r has its own size: see fb_counts in geometry.h */
+	FB_ALL_GATHER_V,     /* the block of each rank has its own size */
+	FB_REDUCE_SCATTER_V, /* the same */
 	FB_GATHER,
 	FB_SCATTER,
 	FB_SEND_RECV, /* ring shift: rank r's output is rank r-1's input */
@@ -42,6 +44,7 @@ struct fb_collective_info {
 	bool reduces;  /* the output combines contributions with a reduction */
 	bool has_root;
 	bool in_place; /* an in-place form exists */
+	bool unequal;  /* blocks may differ in size: operations have counts */
 	/* busbw = algbw * (bus_n * n + bus_1) / (over_n ? n : 1): bus_n and bus_1 are small. */
 	int bus_n, bus_1;
 	bool bus_over_n;

@@ -29,8 +29,12 @@ static uint64_t block_elements(const struct fb_geometry *g, int rank, uint8_t bu
 {
 	uint64_t n = (uint64_t)g->nranks;
 
-	if (!g->counts || buffer == FB_SCRATCH)
+	if (!g->counts)
 		return g->count;
+	/* Room for the largest of all; reduce_scatter_v keeps sums of block b there in block b. */
+	if (buffer == FB_SCRATCH)
+		return g->collective == FB_REDUCE_SCATTER_V ? g->counts->elements[block % n]
+							    : g->count;
 	return buffer == FB_IN ? g->counts->elements[(uint64_t)rank * n + block]
 			       : g->counts->elements[block * n + (uint64_t)rank];
 }
@@ -47,12 +51,29 @@ static size_t block_offset(const struct fb_geometry *g, int rank, uint8_t buffer
 	return elements * g->element_bytes;
 }
 
+struct fb_end fb_step_extent(const struct fb_geometry *g, const struct fb_plan *plan,
+			     const struct fb_step *step)
+{
+	const struct fb_end *e = plan->ends + step->first_end;
+
+	for (int i = 0; g->counts && i < step->nsrc + step->ndst; i++, e++)
+		if (e->kind == FB_LOCAL || e->kind == FB_ARRIVE || e->kind == FB_EXPOSE)
+			return (struct fb_end){.buffer = e->buffer, .index = e->index};
+	return (struct fb_end){.buffer = FB_SCRATCH, .index = step->unit};
+}
+
+/* Whole blocks in one slice follow each other in memory; their sizes are known if equal. */
+static bool is_one_piece(const struct fb_geometry *g, uint32_t unit, uint32_t count)
+{
+	return g->parts == 1 && unit % g->split == 0 && count % g->split == 0 &&
+	       (!g->counts || count == g->split);
+}
+
 uint32_t fb_chunk_pieces(const struct fb_geometry *g, uint32_t unit, uint32_t count)
 {
 	uint32_t first = unit / g->split, last = (unit + count - 1) / g->split;
 
-	/* Whole blocks in one slice follow each other in memory. */
-	if (g->parts == 1 && unit % g->split == 0 && count % g->split == 0)
+	if (is_one_piece(g, unit, count))
 		return 1;
 	return last - first + 1;
 }
@@ -89,7 +110,7 @@ struct fb_piece fb_chunk_piece(const struct fb_geometry *g, int rank, uint8_t bu
 	uint64_t n = block_elements(g, rank, buffer, block), from, to;
 	size_t base = block_offset(g, rank, buffer, block);
 
-	if (g->parts == 1 && unit % g->split == 0 && count % g->split == 0)
+	if (is_one_piece(g, unit, count))
 		return (struct fb_piece){.offset = base, .bytes = count / g->split * (size_t)n *
 							  g->element_bytes};
 	if (block == last)

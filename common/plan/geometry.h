@@ -15,11 +15,16 @@
 
 #include "common/plan/plan.h"
 
-/* Elements that each rank sends to each, for all_to_all_v. */
+/*
+ * Elements that each rank sends to each, for collectives with unequal blocks. In all_gather_v a
+ * rank sends its one block to all, so the entries of its row are equal. In reduce_scatter_v all
+ * send a rank the same block, so those of its column are.
+ */
 struct fb_counts {
 	int nranks;
 	uint64_t *elements; /* [from * nranks + to] */
 	uint64_t max;       /* largest of them */
+	bool empty;         /* one of them is 0 */
 };
 
 struct fb_geometry {
@@ -27,11 +32,11 @@ struct fb_geometry {
 	int nranks;
 	uint32_t split;
 	size_t element_bytes;
-	uint64_t count;  /* elements per block; all_to_all_v: the largest block */
+	uint64_t count;  /* elements per block; with counts: of the largest block */
 	uint64_t parts;  /* slices per block, over all channels */
 	uint32_t stripe; /* bytes; 0: slices are contiguous. Else a multiple of an element */
 	uint32_t channels; /* with stripe: what `parts` is a multiple of */
-	const struct fb_counts *counts; /* all_to_all_v only */
+	const struct fb_counts *counts; /* NULL: all blocks have `count` elements */
 };
 
 /* A contiguous piece of a chunk, or a striped one. */
@@ -40,12 +45,22 @@ struct fb_piece {
 	size_t bytes;  /* without the stripes between */
 };
 
-/* How many pieces a chunk of `count` units from `unit` has: blocks it touches, or 1 if whole. */
+/*
+ * How many pieces a chunk of `count` units from `unit` has: blocks it touches, or 1 if whole blocks
+ * of equal size.
+ */
 uint32_t fb_chunk_pieces(const struct fb_geometry *g, uint32_t unit, uint32_t count);
 
 /* Piece `i` of that chunk, for slice `part` of [0, parts). */
 struct fb_piece fb_chunk_piece(const struct fb_geometry *g, int rank, uint8_t buffer,
 			       uint32_t unit, uint32_t count, uint64_t part, uint32_t i);
+
+/*
+ * Where the sizes of a step's pieces are found: in a chunk of the step's own rank if blocks differ
+ * in size, since that chunk says which block it is; else anywhere.
+ */
+struct fb_end fb_step_extent(const struct fb_geometry *g, const struct fb_plan *plan,
+			     const struct fb_step *step);
 
 /* Bytes that no message of `units` units can exceed in any slice. */
 size_t fb_message_bound(const struct fb_geometry *g, uint32_t units);

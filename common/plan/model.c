@@ -138,8 +138,10 @@ static uint32_t output_label(const struct fb_model *m, int rank, uint32_t unit, 
 	*from = -1;
 	switch (s->collective) {
 	case FB_REDUCE_SCATTER:
+	case FB_REDUCE_SCATTER_V:
 		return input_label(m, 0, (uint32_t)rank * split + sub);
 	case FB_ALL_GATHER:
+	case FB_ALL_GATHER_V:
 	case FB_GATHER:
 		*from = (int)block;
 		return input_label(m, *from, sub);
@@ -148,10 +150,8 @@ static uint32_t output_label(const struct fb_model *m, int rank, uint32_t unit, 
 		return input_label(m, *from, sub);
 	case FB_ALL_TO_ALL:
 	case FB_ALL_TO_ALL_V:
-		*from = (int)block;
-		return input_label(m, *from, (uint32_t)rank * split + sub);
 	case FB_SCATTER:
-		*from = s->root;
+		*from = s->collective == FB_SCATTER ? s->root : (int)block;
 		return input_label(m, *from, (uint32_t)rank * split + sub);
 	case FB_SEND_RECV:
 		*from = (rank + m->nranks - 1) % m->nranks;

@@ -10,9 +10,9 @@
  *
  * Geometry. Every block of a buffer is cut into `split` units; unit u of a buffer is the part
  * u % split of block u / split. All blocks have the same number of elements (except in
- * all_to_all_v), so two units have the same size when their u % split agree, in whatever buffer
- * or rank they lie. A chunk is a run of consecutive units. Sizes appear only at execution: the
- * same plan serves every count, datatype and operation.
+ * collectives with unequal blocks), so two units have the same size when their u % split agree,
+ * in whatever buffer or rank they lie. A chunk is a run of consecutive units. Sizes appear only at
+ * execution: the same plan serves every count, datatype and operation.
  *
  * Slices. An engine may run the plan several times over disjoint slices of every block, on one
  * channel after the other or side by side on several. A slice is to the plan what the whole

@@ -103,7 +103,8 @@ void fb_step_groups_close(struct fb_step_state *s)
 struct fb_counts fb_step_counts(const struct fb_dag *dag, int task)
 {
 	const struct fb_task *t = &dag->tasks[task];
-	struct fb_counts counts = {dag->partitions[t->partition].members, NULL, t->count};
+	struct fb_counts counts = {.nranks = dag->partitions[t->partition].members,
+				   .max = t->count};
 
 	/* The step owns what it points to, and engines only read it. */
 	memcpy(&counts.elements, &t->counts, sizeof(t->counts));

@@ -10,6 +10,7 @@
 #include "collectives/buffers.h"
 #include "collectives/engine/cuda/build.h"
 #include "collectives/engine/cuda/proxy_links.h"
+#include "collectives/traffic.h"
 #include "common/base/error.h"
 #include "tests/cuda/kernels.h"
 #include "tests/cuda/scheduler.h"
@@ -139,15 +140,16 @@ static void job_operation(struct job *j)
 		.reduces = fb_collective_info(c->algorithm->collective)->reduces};
 	j->segment = (struct fb_segment){.nparts = c->nranks, .part_of = j->part_of,
 					 .parts = j->parts, .ops = &fb_memory_host};
-	if (c->algorithm->collective == FB_ALL_TO_ALL_V) {
+	if (fb_collective_info(c->algorithm->collective)->unequal) {
 		j->counts = (struct fb_counts){.nranks = c->nranks,
 					       .elements = calloc(n * n, sizeof(uint64_t))};
-		for (size_t i = 0; j->counts.elements && i < n * n; i++) {
+		for (size_t i = 0; j->counts.elements && i < n * n; i++)
 			j->counts.elements[i] = c->count * (i % 3) / 2;
+		fb_traffic_spread(c->algorithm->collective, n, j->counts.elements);
+		for (size_t i = 0; j->counts.elements && i < n * n; i++)
 			j->counts.max = j->counts.elements[i] > j->counts.max
 						? j->counts.elements[i]
 						: j->counts.max;
-		}
 		j->op.counts = &j->counts;
 		j->op.count = j->counts.max;
 	}

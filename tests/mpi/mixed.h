@@ -60,7 +60,7 @@ static bool mixed_prepare(const struct mixed *m, int i, struct mixed_item *item)
 	const struct fb_engine_ops *ops = m->engine->ops;
 	char reason[FB_REASON_CHARS];
 
-	if (a->collective == FB_BARRIER || a->collective == FB_ALL_TO_ALL_V)
+	if (a->collective == FB_BARRIER || info->unequal)
 		return false;
 	item->key = (struct fb_case){
 		.program = "test", .operation = info->name, .engine = ops->name,

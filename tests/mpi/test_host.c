@@ -19,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/buffers.h"
 #include "collectives/engine/host.h"
+#include "collectives/traffic.h"
 #include "common/base/data.h"
 #include "common/base/error.h"
 #include "common/run/run.h"
@@ -54,23 +56,12 @@ struct layout {
 	uint64_t in_count, out_count; /* elements; 0: no such buffer */
 };
 
-static uint64_t elements_of(const struct fb_operation *op, const struct fb_group *w, bool out)
-{
-	int blocks = fb_collective_blocks(op->collective, out, w->rank, w->nranks, op->root);
-	uint64_t n = 0;
-
-	for (int p = 0; op->counts && p < w->nranks; p++)
-		n += op->counts->elements[out ? p * w->nranks + w->rank
-					      : w->rank * w->nranks + p];
-	return op->counts ? n : (uint64_t)blocks * op->count;
-}
-
 static struct layout lay_out(const struct fb_operation *op, const struct fb_group *w)
 {
 	struct layout l = {.in = op->in_offset, .out = op->out_offset,
-			   .in_count = elements_of(op, w, false),
-			   .out_count = elements_of(op, w, true)};
-	size_t block = op->count * fb_datatype_size(op->datatype);
+			   .in_count = fb_buffers_elements(op, false, w->rank, w->nranks),
+			   .out_count = fb_buffers_elements(op, true, w->rank, w->nranks)};
+	size_t size = fb_datatype_size(op->datatype);
 	uint8_t buffer = FB_IN;
 	uint32_t unit = 0;
 	struct fb_shape shape = {.collective = op->collective, .nranks = w->nranks,
@@ -78,12 +69,12 @@ static struct layout lay_out(const struct fb_operation *op, const struct fb_grou
 
 	fb_plan_canonical(&shape, w->rank, 1, &buffer, &unit);
 	if (buffer == FB_OUT)
-		l.in = op->out_offset + unit * block;
+		l.in = op->out_offset + fb_buffers_first(op, true, w->rank, (int)unit) * size;
 	buffer = FB_OUT;
 	unit = 0;
 	fb_plan_canonical(&shape, w->rank, 1, &buffer, &unit);
 	if (buffer == FB_IN)
-		l.out = op->in_offset + unit * block;
+		l.out = op->in_offset + fb_buffers_first(op, false, w->rank, (int)unit) * size;
 	return l;
 }
 
@@ -118,6 +109,10 @@ static void check_blocks(const struct fb_operation *op, const struct fb_group *w
 	case FB_REDUCE_SCATTER:
 		fb_data_check_reduced(data, skip, out, n, bad);
 		break;
+	case FB_REDUCE_SCATTER_V:
+		skip = fb_buffers_first(op, false, w->rank, w->rank);
+		fb_data_check_reduced(data, skip, out, op->counts->elements[w->rank], bad);
+		break;
 	case FB_BROADCAST:
 		fb_data_check(data, op->root, 0, out, n, bad);
 		break;
@@ -128,10 +123,11 @@ static void check_blocks(const struct fb_operation *op, const struct fb_group *w
 		fb_data_check(data, left, 0, out, n, bad);
 		break;
 	case FB_ALL_TO_ALL_V:
+	case FB_ALL_GATHER_V:
 		for (int p = 0; p < w->nranks; p++) {
 			uint64_t at = 0, m = op->counts->elements[p * w->nranks + w->rank];
 
-			for (int q = 0; q < w->rank; q++)
+			for (int q = 0; op->collective == FB_ALL_TO_ALL_V && q < w->rank; q++)
 				at += op->counts->elements[p * w->nranks + q];
 			fb_data_check(data, p, at, out, m, bad);
 			out += m * size;
@@ -225,17 +221,17 @@ static void run_case(struct bench *b, const struct fb_case *c, const struct fb_o
 	fb_request_release(request);
 }
 
-static void fill_counts(struct bench *b, uint64_t count)
+static void fill_counts(struct bench *b, enum fb_collective collective, uint64_t count)
 {
 	int n = b->run.world.nranks;
 
+	for (int i = 0; i < n * n; i++)
+		b->counts.elements[i] = (uint64_t)(i * 7 % 5) * count / 4;
+	fb_traffic_spread(collective, (size_t)n, b->counts.elements);
 	b->counts.max = 0;
-	for (int i = 0; i < n * n; i++) {
-		uint64_t m = (uint64_t)(i * 7 % 5) * count / 4;
-
-		b->counts.elements[i] = m;
-		b->counts.max = m > b->counts.max ? m : b->counts.max;
-	}
+	for (int i = 0; i < n * n; i++)
+		if (b->counts.elements[i] > b->counts.max)
+			b->counts.max = b->counts.elements[i];
 }
 
 static struct fb_operation operation_of(struct bench *b, const struct fb_algorithm *a,
@@ -253,8 +249,8 @@ static struct fb_operation operation_of(struct bench *b, const struct fb_algorit
 
 	if (op.count * fb_datatype_size(op.datatype) * n > b->room)
 		op.count = b->room / fb_datatype_size(op.datatype) / n;
-	if (a->collective == FB_ALL_TO_ALL_V) {
-		fill_counts(b, op.count);
+	if (info->unequal) {
+		fill_counts(b, a->collective, op.count);
 		op.counts = &b->counts;
 	}
 	return op;

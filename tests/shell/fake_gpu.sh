@@ -51,7 +51,7 @@ copies() {
 	verdict "fake_gpu_copy_$1"
 }
 for program in all_reduce all_gather reduce_scatter broadcast reduce all_to_all all_to_all_v \
-	gather scatter send_recv; do
+	gather scatter send_recv all_gather_v; do
 	collective "$program"
 	copies "$program"
 done

@@ -297,11 +297,13 @@ static uint64_t expected_bytes(const struct world_in_one *w, int rank)
 			 fb_datatype_size(w->op.datatype);
 	const struct fb_operation *op = &w->op;
 	bool own = op->in_place && (op->collective == FB_ALL_GATHER ||
+				    op->collective == FB_ALL_GATHER_V ||
 				    ((op->collective == FB_GATHER ||
 				      op->collective == FB_SCATTER ||
 				      op->collective == FB_BROADCAST) && rank == op->root));
 
-	return own ? bytes - op->count * fb_datatype_size(op->datatype) : bytes;
+	return own ? bytes - fb_buffers_first(op, false, rank, 1) * fb_datatype_size(op->datatype)
+		   : bytes;
 }
 
 /* Whether the result of a job with this tuning is right. */

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "collectives/bound.h"
+#include "collectives/traffic.h"
 #include "common/plan/collective.h"
 
 struct expected {
@@ -16,7 +17,7 @@ struct expected {
 	int in_root, in_other, out_root, out_other;
 	bool reduces, has_root, in_place;
 	double bus1, bus2, bus4; /* for 1, 2 and 4 ranks */
-	/* Blocks that 4 ranks have to read and to write in all; all_to_all_v has counts instead. */
+	/* Blocks that 4 ranks have to read and to write in all; unequal ones have counts. */
 	double read, written;
 };
 
@@ -29,6 +30,9 @@ static const struct expected expected[FB_COLLECTIVES] = {
 	[FB_REDUCE] = {"reduce", 1, 1, 1, 0, true, true, true, 1, 1, 1, 4, 1},
 	[FB_ALL_TO_ALL] = {"all_to_all", 4, 4, 4, 4, false, false, true, 0, 0.5, 0.75, 12, 12},
 	[FB_ALL_TO_ALL_V] = {"all_to_all_v", 4, 4, 4, 4, false, false, false, 0, 0.5, 0.75, 0, 0},
+	[FB_ALL_GATHER_V] = {"all_gather_v", 1, 1, 4, 4, false, false, true, 0, 0.5, 0.75, 0, 0},
+	[FB_REDUCE_SCATTER_V] = {"reduce_scatter_v", 4, 4, 1, 1, true, false, true, 0, 0.5, 0.75,
+		0, 0},
 	[FB_GATHER] = {"gather", 1, 1, 4, 0, false, true, true, 0, 0.5, 0.75, 3, 3},
 	[FB_SCATTER] = {"scatter", 4, 0, 1, 1, false, true, true, 0, 0.5, 0.75, 3, 3},
 	[FB_SEND_RECV] = {"send_recv", 1, 1, 1, 1, false, false, true, 1, 1, 1, 4, 4},
@@ -61,8 +65,34 @@ static void check_one(enum fb_collective c)
 	op = (struct fb_operation){
 		.collective = c, .datatype = FB_F32, .count = 10, .counts = &counts};
 	work = fb_bound_work(&op, 4);
-	CHECK_NEAR(work.read, c == FB_ALL_TO_ALL_V ? 28 : 40 * e->read, 0);
-	CHECK_NEAR(work.written, c == FB_ALL_TO_ALL_V ? 28 : 40 * e->written, 0);
+	if (!info->unequal) {
+		CHECK_NEAR(work.read, 40 * e->read, 0);
+		CHECK_NEAR(work.written, 40 * e->written, 0);
+	} else if (c == FB_ALL_TO_ALL_V) {
+		CHECK_NEAR(work.read, 28, 0);
+		CHECK_NEAR(work.written, 28, 0);
+	}
+}
+
+/* Blocks of 9, 1, 0 and 2 elements: to be read and written once, by three others or by all. */
+static void test_unequal_work(void)
+{
+	uint64_t elements[16] = {9, 1, 0, 2};
+	const struct fb_counts counts = {.nranks = 4, .elements = elements, .max = 9};
+	struct fb_operation op = {.datatype = FB_F32, .count = 9, .counts = &counts};
+	struct fb_bound_work work;
+
+	op.collective = FB_ALL_GATHER_V;
+	fb_traffic_spread(op.collective, 4, elements);
+	work = fb_bound_work(&op, 4);
+	CHECK_NEAR(work.read, 48, 0);
+	CHECK_NEAR(work.written, 144, 0);
+	op.collective = FB_REDUCE_SCATTER_V;
+	memcpy(elements, (const uint64_t[]){9, 1, 0, 2}, 4 * sizeof(*elements));
+	fb_traffic_spread(op.collective, 4, elements);
+	work = fb_bound_work(&op, 4);
+	CHECK_NEAR(work.read, 192, 0);
+	CHECK_NEAR(work.written, 48, 0);
 }
 
 /* Rates of all ranks together, by the size of a rank's share; a larger one goes more slowly. */
@@ -108,6 +138,7 @@ int main(void)
 	test_bound();
 	for (int c = 0; c < FB_COLLECTIVES; c++)
 		check_one((enum fb_collective)c);
+	test_unequal_work();
 	CHECK_INT(fb_collective_parse("all_to_al"), -1);
 	CHECK_INT(fb_collective_parse("all_to_all_"), -1);
 	CHECK_INT(fb_collective_parse(""), -1);

@@ -122,7 +122,8 @@ static bool is_harmless(const struct fb_operation *op, const struct fb_copy_tuni
 /* Each kind of damage is noticed in some interleaving, of every collective and direction. */
 static void test_mutants(struct job *job)
 {
-	static const enum fb_collective collectives[] = {FB_ALL_GATHER, FB_ALL_TO_ALL,
+	static const enum fb_collective collectives[] = {FB_ALL_GATHER, FB_ALL_GATHER_V,
+							  FB_ALL_TO_ALL,
 							  FB_BROADCAST, FB_SEND_RECV,
 							  FB_ALL_REDUCE, FB_REDUCE_SCATTER,
 							  FB_REDUCE};

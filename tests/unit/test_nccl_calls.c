@@ -84,14 +84,29 @@ static void do_block(const struct job *job, const char *name, int from, int to)
 		     (const char *)s->in + (size_t)to * bytes, bytes);
 	if (!strcmp(name, "Scatter") && from == s->other)
 		move(d->out, (const char *)s->in + (size_t)to * bytes, bytes);
-	if (!strcmp(name, "Broadcast") && from == s->other)
-		move(d->out, s->in, bytes);
+}
+
+/* One broadcast of each root, or of some. */
+static void do_broadcasts(const struct job *job)
+{
+	int n = job->world.nranks;
+
+	for (int k = 0; k < n * n; k++) {
+		const struct fake_call *s = find(job, "Broadcast", k / n, k / n, 0);
+		const struct fake_call *d = find(job, "Broadcast", k % n, k / n, 0);
+
+		CHECK_INT(s != NULL, d != NULL);
+		if (!s || !d)
+			continue;
+		CHECK_INT(d->count, s->count);
+		CHECK_INT(d->group, job->world.op.collective == FB_ALL_GATHER_V);
+		move(d->out, s->in, d->count * size_of(d));
+	}
 }
 
 static void do_functions(const struct job *job)
 {
-	static const char *const names[] = {"AllGather", "AlltoAll", "Gather", "Scatter",
-					    "Broadcast"};
+	static const char *const names[] = {"AllGather", "AlltoAll", "Gather", "Scatter"};
 	int n = job->world.nranks;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -121,6 +136,7 @@ static void run(struct job *job, bool grouped)
 		CHECK(job->fake->call[k].stream == &stream);
 	do_sends(job);
 	do_functions(job);
+	do_broadcasts(job);
 	for (int r = 0; r < n; r++) {
 		struct fb_mismatch bad = {0};
 
@@ -146,9 +162,9 @@ static void test_moves(struct job *job)
 {
 	static const enum fb_collective moving[] = {
 		FB_ALL_GATHER, FB_BROADCAST, FB_ALL_TO_ALL, FB_ALL_TO_ALL_V, FB_GATHER,
-		FB_SCATTER, FB_SEND_RECV};
+		FB_SCATTER, FB_SEND_RECV, FB_ALL_GATHER_V};
 
-	for (int k = 0; k < 7 * 5 * 4; k++) {
+	for (int k = 0; k < 8 * 5 * 4; k++) {
 		const struct fb_operation op = {
 			.collective = moving[k / 20], .datatype = k % 2 ? FB_F32 : FB_U8,
 			.root = k / 4 % 5 / 2, .in_place = k / 2 % 2, .count = 11,
@@ -202,6 +218,39 @@ static void test_reductions(struct job *job)
 			CHECK((char *)c->out - (const char *)c->in == 2 * 9 * 2);
 		world_close(&job->world);
 	}
+}
+
+/* Of reduce_scatter_v: a reduction of each block that is not empty, to its rank, in one group. */
+static void test_reductions_of_blocks(struct job *job)
+{
+	const struct fb_operation op = {.collective = FB_REDUCE_SCATTER_V, .datatype = FB_F32,
+					.redop = FB_MAX};
+	int calls = 0, n = 4;
+	struct fb_nccl_call call;
+
+	if (!CHECK_INT(world_open(&job->world, n, op), 0))
+		return;
+	job->fake->count = 0;
+	CHECK_INT(fb_nccl_call_open(&call, &job->nccl, &job->world.op, 2, n, false), 0);
+	call.comm = job->comm[2];
+	CHECK_INT(fb_nccl_call_enqueue(&call, NULL), 0);
+	fb_nccl_call_close(&call);
+	for (int root = 0; root < n; root++) {
+		const struct fake_call *c = find(job, "Reduce", 2, root, 0);
+
+		CHECK_INT(c != NULL, job->world.elements[root] > 0);
+		if (!c)
+			continue;
+		calls++;
+		CHECK_INT(c->group, 1);
+		CHECK_INT(c->count, job->world.elements[root]);
+		CHECK_INT(c->op, fb_nccl_op(FB_MAX));
+		CHECK(c->out == fb_operation_out(&job->world.op, 2));
+		CHECK_INT((const char *)c->in - (char *)fb_operation_in(&job->world.op, 2),
+			  4 * fb_buffers_first(&job->world.op, false, 2, root));
+	}
+	CHECK_INT(job->fake->count, calls);
+	world_close(&job->world);
 }
 
 /* What an older version lacks is done by sends and receives, what it cannot do is said. */
@@ -331,6 +380,7 @@ int main(void)
 	job.fake = fake_calls_of(&job.nccl);
 	open_comms(&job);
 	test_moves(&job);
+	test_reductions_of_blocks(&job);
 	test_reductions(&job);
 	test_failure(&job);
 	for (int r = 0; r < WORLD_MOST; r++)

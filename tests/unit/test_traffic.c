@@ -21,7 +21,8 @@ static uint64_t sum(const uint64_t *elements, size_t n)
 static void check_counts(int nranks, bool matrix, double *weights, uint64_t average,
 			 const uint64_t *want)
 {
-	const struct fb_traffic traffic = {.nranks = nranks, .matrix = matrix, .weights = weights};
+	const struct fb_traffic traffic = {.collective = FB_ALL_TO_ALL_V, .nranks = nranks,
+					   .matrix = matrix, .weights = weights};
 	size_t n = (size_t)nranks * (size_t)nranks;
 	struct fb_counts counts;
 	uint64_t max = 0;
@@ -53,6 +54,36 @@ static void test_rules(void)
 		     (const uint64_t[]){0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0});
 }
 
+/*
+ * Blocks of 12, 6 and 3: a row of all_gather_v is a rank's block, which goes to all, a
+ * column of reduce_scatter_v the block that all give a rank.
+ */
+static void test_blocks(void)
+{
+	double halves[3] = {1, 0.5, 0.25}, hole[3] = {1, 0, 2}, equal[3] = {1, 1, 1};
+	struct fb_traffic traffic = {.nranks = 3};
+	static const uint64_t want[3][9] = {{12, 12, 12, 6, 6, 6, 3, 3, 3},
+					    {2, 2, 2, 0, 0, 0, 4, 4, 4},
+					    {7, 7, 7, 7, 7, 7, 7, 7, 7}};
+	double *const weights[3] = {halves, hole, equal};
+	const uint64_t average[3] = {7, 2, 7};
+	struct fb_counts counts;
+
+	for (int k = 0; k < 6; k++) {
+		int i = k % 3, c = k / 3;
+
+		traffic.collective = c ? FB_REDUCE_SCATTER_V : FB_ALL_GATHER_V;
+		traffic.weights = weights[i];
+		if (!CHECK_INT(fb_traffic_counts(&traffic, average[i], &counts), FB_OK))
+			return;
+		for (int at = 0; at < 9; at++)
+			CHECK_INT(counts.elements[at], want[i][c ? at % 3 * 3 : at]);
+		CHECK_INT(counts.empty, i == 1);
+		CHECK_INT(counts.max, want[i][i == 1 ? 8 : 0]);
+		free(counts.elements);
+	}
+}
+
 static void test_matrices(void)
 {
 	double even[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, last[4] = {1, 1, 1, 0};
@@ -69,7 +100,8 @@ static void test_large(void)
 {
 	enum { N = 100 };
 	double weights[N];
-	const struct fb_traffic traffic = {.nranks = N, .weights = weights};
+	const struct fb_traffic traffic = {.collective = FB_ALL_TO_ALL_V, .nranks = N,
+					   .weights = weights};
 	const uint64_t average = (UINT64_C(1) << 40) + 1;
 	struct fb_counts counts;
 
@@ -97,7 +129,7 @@ static void test_moved(void)
 }
 
 /* Reads `text` as a file of 2 ranks. */
-static int read_text(const char *text, size_t length, double weights[4])
+static int read_rows(const char *text, size_t length, int rows, double weights[4])
 {
 	char path[] = "/tmp/fb-traffic-XXXXXX";
 	int fd = mkstemp(path), err;
@@ -105,9 +137,14 @@ static int read_text(const char *text, size_t length, double weights[4])
 	if (fd < 0 || write(fd, text, length) != (ssize_t)length)
 		return FB_ESYS;
 	close(fd);
-	err = fb_traffic_read(path, 2, weights);
+	err = fb_traffic_read("matrix", path, rows, 2, weights);
 	unlink(path);
 	return err;
+}
+
+static int read_text(const char *text, size_t length, double weights[4])
+{
+	return read_rows(text, length, 2, weights);
 }
 
 static void test_files(void)
@@ -121,8 +158,14 @@ static void test_files(void)
 		"1 2\n3 -4\n", "1 2\n3 x\n", "1 2\n3 4x\n", "1 2\n3 nan\n", "1 2\n3 inf\n",
 		"1 2\n3 1e16\n", "0 0\n0 0\n", "1 2\n\001\377 4\n",
 	};
-	double weights[4];
+	double weights[4] = {0};
 
+	/* A line for all ranks: of weights. */
+	CHECK_INT(read_rows("# shards\n3, 0\n", 14, 1, weights), FB_OK);
+	CHECK_NEAR(weights[0], 3, 0);
+	CHECK_NEAR(weights[1], 0, 0);
+	CHECK_INT(read_rows("3 1\n2 1\n", 8, 1, weights), FB_EINPUT);
+	CHECK_NEAR(weights[2], 0, 0);
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		memset(weights, 0, sizeof(weights));
 		CHECK_INT(read_text(good[i], strlen(good[i]), weights), FB_OK);
@@ -135,13 +178,14 @@ static void test_files(void)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK_INT(read_text(bad[i], strlen(bad[i]), weights), FB_EINPUT);
 	CHECK_INT(read_text("1 2\n3 \0 4\n", 10, weights), FB_EINPUT);
-	CHECK_INT(fb_traffic_read("/nowhere/at/all", 2, weights), FB_EINPUT);
-	CHECK_INT(fb_traffic_read("/tmp", 2, weights), FB_EINPUT);
+	CHECK_INT(fb_traffic_read("matrix", "/nowhere/at/all", 2, 2, weights), FB_EINPUT);
+	CHECK_INT(fb_traffic_read("matrix", "/tmp", 2, 2, weights), FB_EINPUT);
 }
 
 int main(void)
 {
 	test_rules();
+	test_blocks();
 	test_matrices();
 	test_large();
 	test_moved();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "collectives/buffers.h"
+#include "collectives/traffic.h"
 #include "common/memory/memory_ops.h"
 
 enum { WORLD_MOST = 9 };
@@ -23,11 +24,12 @@ struct world_in_one {
 static inline void world_counts(struct world_in_one *w)
 {
 	w->counts = (struct fb_counts){.nranks = w->nranks, .elements = w->elements};
-	for (int i = 0; i < w->nranks * w->nranks; i++) {
+	for (int i = 0; i < w->nranks * w->nranks; i++)
 		w->elements[i] = (uint64_t)(i * 7 + 3) % 5;
+	fb_traffic_spread(w->op.collective, (size_t)w->nranks, w->elements);
+	for (int i = 0; i < w->nranks * w->nranks; i++)
 		if (w->elements[i] > w->counts.max)
 			w->counts.max = w->elements[i];
-	}
 	w->op.counts = &w->counts;
 	w->op.count = w->counts.max;
 }
@@ -38,7 +40,7 @@ static inline int world_open(struct world_in_one *w, int nranks, struct fb_opera
 	size_t bytes;
 
 	*w = (struct world_in_one){.nranks = nranks, .op = op};
-	if (op.collective == FB_ALL_TO_ALL_V)
+	if (fb_collective_info(op.collective)->unequal)
 		world_counts(w);
 	bytes = fb_buffers_layout(&w->op, nranks);
 	for (int r = 0; r < nranks; r++)

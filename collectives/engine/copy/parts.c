@@ -10,16 +10,14 @@ static struct fb_copy_part part_of(const struct fb_operation *op, int nranks, in
 
 	switch (op->collective) {
 	case FB_ALL_GATHER:
-		block.to_first = fb_buffers_first(op, true, to, from);
-		return block;
+	case FB_ALL_GATHER_V:
 	case FB_ALL_TO_ALL:
 	case FB_ALL_TO_ALL_V:
-		return (struct fb_copy_part){
-			fb_buffers_first(op, false, from, to),
-			fb_buffers_first(op, true, to, from),
-			fb_buffers_first(op, false, from, to + 1) -
-				fb_buffers_first(op, false, from, to),
-		};
+		block.to_first = fb_buffers_first(op, true, to, from);
+		block.count = fb_buffers_first(op, true, to, from + 1) - block.to_first;
+		if (fb_collective_info(op->collective)->in == FB_BLOCK_PER_RANK)
+			block.from_first = fb_buffers_first(op, false, from, to);
+		return block;
 	case FB_BROADCAST:
 		return from == op->root ? block : none;
 	case FB_GATHER:

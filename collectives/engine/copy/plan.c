@@ -20,7 +20,7 @@ bool fb_copy_can(const struct fb_operation *op, bool pull, char *reason, size_t 
 	bool exchanges = op->collective == FB_ALL_TO_ALL || op->collective == FB_ALL_TO_ALL_V ||
 			 op->collective == FB_SEND_RECV;
 
-	if (op->collective == FB_BARRIER)
+	if (op->collective == FB_BARRIER || op->collective == FB_REDUCE_SCATTER_V)
 		snprintf(reason, n, "copy engines cannot do %s", info->name);
 	else if (pull && fb_copy_is_sum(op))
 		snprintf(reason, n, "data that is summed can only be pushed");

@@ -188,18 +188,11 @@ static struct fb_piece piece_of(const struct fb_gpu_builder *b, const struct fb_
 	return fb_chunk_piece(&v->shape->geometry, rank, e->buffer, e->index, s->count, part, i);
 }
 
-/* Bytes of piece i: of an own chunk if there is one, since blocks of all_to_all_v differ. */
 static uint64_t piece_bytes(const struct fb_gpu_builder *b, const struct fb_step *s, uint32_t i)
 {
-	const struct fb_end *e = &plan_of(b)->ends[s->first_end];
-	struct fb_end own = {.kind = FB_LOCAL, .buffer = FB_SCRATCH, .index = s->unit};
+	const struct fb_end size = fb_step_extent(&b->view->shape->geometry, plan_of(b), s);
 
-	for (int k = 0; b->view->shape->geometry.counts && k < s->nsrc + s->ndst; k++, e++)
-		if (e->kind == FB_LOCAL || e->kind == FB_ARRIVE || e->kind == FB_EXPOSE) {
-			own = (struct fb_end){.buffer = e->buffer, .index = e->index};
-			break;
-		}
-	return piece_of(b, s, &own, i).bytes;
+	return piece_of(b, s, &size, i).bytes;
 }
 
 /* Room of a piece in a slot; what follows begins on a line, or aligned to 16 bytes. */

@@ -32,9 +32,7 @@ enum {
 /* Whether every rank's output depends on every rank's input. */
 static bool depends_on_all(enum fb_collective collective)
 {
-	return collective == FB_ALL_REDUCE || collective == FB_ALL_GATHER ||
-	       collective == FB_REDUCE_SCATTER || collective == FB_ALL_TO_ALL ||
-	       collective == FB_ALL_TO_ALL_V || collective == FB_BARRIER;
+	return !fb_collective_info(collective)->has_root && collective != FB_SEND_RECV;
 }
 
 /*

@@ -158,6 +158,32 @@ static int group(const struct fb_nccl_call *c, void *stream)
 	return code ? code : end;
 }
 
+/*
+ * Unequal blocks: a broadcast of each that is not empty, or a reduction, in one group. NCCL may
+ * fuse broadcasts (2.29).
+ */
+static int each_block(const struct fb_nccl_call *c, void *stream)
+{
+	bool reduces = c->op->collective == FB_REDUCE_SCATTER_V;
+	const uint64_t *first = reduces ? c->first_in : c->first_out;
+	size_t size = fb_datatype_size(c->op->datatype);
+	int code = c->nccl->GroupStart(), end;
+	char *in = IN(c), *out = OUT(c);
+
+	for (int root = 0; root < c->nranks && !code; root++) {
+		size_t at = (size_t)first[root] * size;
+		size_t count = (size_t)(first[root + 1] - first[root]);
+
+		if (count && reduces)
+			code = CALL(c, Reduce, in + at, out, count, TYPE(c), OP(c), root, c->comm);
+		else if (count)
+			code = CALL(c, Broadcast, root == c->rank ? in : out + at, out + at, count,
+				    TYPE(c), root, c->comm);
+	}
+	end = c->nccl->GroupEnd();
+	return code ? code : end;
+}
+
 static const struct {
 	const char *name;
 	int (*call)(const struct fb_nccl_call *c, void *stream); /* NULL: grouped only */
@@ -168,6 +194,8 @@ static const struct {
 	[FB_BROADCAST] = {"Broadcast", broadcast},
 	[FB_REDUCE] = {"Reduce", reduce},
 	[FB_ALL_TO_ALL] = {"AlltoAll", all_to_all},
+	[FB_ALL_GATHER_V] = {"Broadcast in a group", each_block},
+	[FB_REDUCE_SCATTER_V] = {"Reduce in a group", each_block},
 	[FB_GATHER] = {"Gather", gather},
 	[FB_SCATTER] = {"Scatter", scatter},
 };

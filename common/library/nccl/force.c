@@ -216,6 +216,10 @@ static bool can_group(enum fb_collective collective, char *reason, size_t n)
 	if (collective == FB_ALL_TO_ALL_V || collective == FB_SEND_RECV)
 		snprintf(reason, n, "NCCL groups sends for %s anyway: use library",
 			 fb_collective_info(collective)->name);
+	else if (fb_collective_info(collective)->unequal)
+		snprintf(reason, n, "NCCL groups %s for %s: use library",
+			 fb_collective_info(collective)->reduces ? "reductions" : "broadcasts",
+			 fb_collective_info(collective)->name);
 	else
 		snprintf(reason, n, "NCCL has a function for %s",
 			 fb_collective_info(collective)->name);

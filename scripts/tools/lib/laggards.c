@@ -36,7 +36,8 @@ struct search {
 static bool waits_for_all(const char *program)
 {
 	static const char *const names[] = {"all_reduce", "all_gather",	  "reduce_scatter",
-					    "all_to_all", "all_to_all_v", "barrier"};
+					    "all_to_all", "all_to_all_v", "barrier",
+					    "all_gather_v", "reduce_scatter_v"};
 
 	return FB_AMONG(program, names);
 }

@@ -122,13 +122,15 @@ static bool is_shape(const char *key)
 
 /*
  * What `variant` says of the shape, and the rest of it as context; false where it has keys that a
- * rule cannot have. all_to_all_v says who sends how much to whom, a step how much it computes and
+ * rule cannot have. Unequal blocks say how large they are, a step how much it computes and
  * how large the collectives are.
  */
 static bool read_variant(struct fb_tune_sample *sample, bool step)
 {
 	const char *at = fb_cell_text(sample->cell, "variant");
-	bool has_traffic = !strcmp(sample->operation, "all_to_all_v");
+	int collective = fb_collective_parse(sample->operation);
+	bool has_traffic = collective >= 0 &&
+			   fb_collective_info((enum fb_collective)collective)->unequal;
 	struct fb_tuned *tuned = &sample->tuned;
 	char key[ITEM_CHARS];
 	size_t used = 0;
@@ -157,7 +159,8 @@ static bool read_variant(struct fb_tune_sample *sample, bool step)
 		/* Without work beside it nothing is said about that. */
 		if (step && !strcmp(key, "streams") && !strcmp(value, "0"))
 			return false;
-		if (has_traffic ? !strcmp(key, "skew") || !strcmp(key, "matrix")
+		if (has_traffic ? !strcmp(key, "skew") || !strcmp(key, "matrix") ||
+				  !strcmp(key, "weights")
 				: step && !is_shape(key)) {
 			used += (size_t)snprintf(sample->context + used,
 						 sizeof(sample->context) - used, "%s=%s;", key,

@@ -156,7 +156,15 @@ int fb_ofi_connect(struct fb_ofi_end *end, int peer)
 						    "fi_av_insert", peer);
 }
 
-/* Takes back the receives that are posted. Whether the provider has none any more. */
+/* An error of another rank's write has a foreign context, or none: no operation. */
+static struct fb_ofi_op *op_of(const struct fb_ofi_end *end, const struct fi_cq_err_entry *error)
+{
+	struct fb_ofi_op *op = error->op_context;
+
+	return op >= end->op && op < end->op + end->nops ? op : NULL;
+}
+
+/* Takes back the receives that are posted. Returns whether the provider has given all back. */
 static bool cancel_receives(struct fb_ofi_end *end)
 {
 	int posted = receives_of(end);
@@ -174,7 +182,7 @@ static bool cancel_receives(struct fb_ofi_end *end)
 		if (n > 0 && !(entry.flags & FI_REMOTE_CQ_DATA))
 			op = entry.op_context;
 		else if (n == -FI_EAVAIL && fi_cq_readerr(end->cq, &error.entry, 0) > 0)
-			op = error.entry.op_context;
+			op = op_of(end, &error.entry);
 		posted -= op && !op->user;
 	}
 	return !posted;
@@ -235,7 +243,7 @@ static int read_error(struct fb_ofi_end *end)
 {
 	union error error = {.room = {0}};
 	ssize_t n = fi_cq_readerr(end->cq, &error.entry, 0);
-	const struct fb_ofi_op *op = error.entry.op_context;
+	struct fb_ofi_op *op = op_of(end, &error.entry);
 	char text[128] = "", what[64] = "a transfer of another rank";
 	const char *said;
 
@@ -245,7 +253,9 @@ static int read_error(struct fb_ofi_end *end)
 		return fb_ofi_error(end, n, "fi_cq_readerr", -1);
 	said = fi_cq_strerror(end->cq, error.entry.prov_errno, error.entry.err_data, text,
 			      sizeof(text));
-	if (op >= end->op && op < end->op + end->nops && op->user)
+	if (op && !op->user)
+		give_back(&end->receives, op);
+	else if (op)
 		snprintf(what, sizeof(what), "a transfer with rank %d", op->peer);
 	return fb_error(FB_ESYS, "%s by libfabric's %.60s: %s (%s)", what,
 			end->info->fabric_attr->prov_name, end->ofi.strerror(error.entry.err),

@@ -275,7 +275,7 @@ int fb_mover_again_for(struct fb_mover *mover, struct fb_spin *spin, const struc
 		       uint64_t have); /* for a notice of which `have` have come, and says so */
 /* The wait is over. After 0 the watchdog forgets it: the rank does something else. `err`. */
 int fb_mover_waited(struct fb_mover *mover, int err);
-/* Collective: progresses until all ranks have come, as some need this one's help. Else as above. */
+/* Collective: progresses until all ranks have come, as some need it. 0 or an error (printed). */
 int fb_mover_barrier(struct fb_mover *mover, void (*progress)(struct fb_mover *mover),
 		     const char *doing);
 /* Waits until the move is done, or until so many notices have come. 0 or an error (printed). */

@@ -227,15 +227,16 @@ int fb_nixl_post(struct fb_move *move)
 {
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)move->mover;
 	struct fb_nixl_move *n = (struct fb_nixl_move *)move;
-	int err = FB_OK;
+	int err = m->failed;
 
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < move->transfers && !err; i++)
 		err = post_part(m, &move->transfer[i], &n->part[i]);
 	n->next = m->first;
 	n->listed = true;
 	m->first = n;
-	if (err)
-		m->failed = err;
+	m->failed = err;
 	return err;
 }
 

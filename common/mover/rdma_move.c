@@ -246,9 +246,10 @@ int fb_rdma_move_rest(struct fb_mover *mover, bool *idle)
 {
 	struct fb_rdma_mover *m = (struct fb_rdma_mover *)mover;
 	uint64_t spin_us = mover->wait == FB_RDMA_WAIT_HYBRID ? m->settings.spin_us : 0;
-	int err = fb_rdma_rest(m->completions, m->rails, spin_us, idle);
+	int err = m->failed ? m->failed : fb_rdma_rest(m->completions, m->rails, spin_us, idle);
 
-	return err || !*idle ? err : fb_rdma_look_up(m->completions, m->rails);
+	m->failed = err || !*idle ? err : fb_rdma_look_up(m->completions, m->rails);
+	return m->failed;
 }
 
 #endif

@@ -43,7 +43,7 @@ struct fb_rdma_exchange {
  * Collective over the world, n may be 0; both ends of a pair name each other. FB_OK or an error
  * (printed), not the same on all ranks.
  */
-int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *meeting);
+int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *exchange);
 
 #endif
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks meet through the connection manager: all calls at once, driven by its events. Of a queue:
+ * Ranks connect by the connection manager: all calls at once, driven by its events. Of a queue:
  *
  *	caller   address found -> route found -> called -> answered: raised, established
  *	called   called: raised, answered -> established
@@ -21,7 +21,7 @@
 
 enum {
 	STEP_MS = 4000, /* finding an address or a route */
-	ALL_S = 60,     /* meeting all peers */
+	ALL_S = 60,     /* connecting with all peers */
 	LOOK_MS = 100,
 	HELLO = 0x66626d63,
 };
@@ -72,7 +72,7 @@ static int raise_queue(const struct fb_rdma_cm *cm, struct rdma_cm_id *id,
 	return FB_OK;
 }
 
-/* A meeting under way. */
+/* An exchange under way. */
 struct session {
 	struct fb_rdma_cm *cm;
 	const struct fb_rdma_exchange *m;
@@ -110,7 +110,7 @@ static struct hello hello_of(const struct session *s, const struct fb_rdma_queue
 			      .mtu = (uint32_t)queue->completions->rail->mtu};
 }
 
-/* The meeting's index of the peer, or -1. */
+/* The exchange's index of the peer, or -1. */
 static int find_peer(const struct fb_rdma_exchange *m, uint32_t rank)
 {
 	for (int i = 0; i < m->n; i++)
@@ -271,26 +271,26 @@ static int run(struct session *s)
 	return err;
 }
 
-int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *meeting)
+int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *exchange)
 {
-	size_t each = queues_each(meeting);
-	struct session s = {.cm = cm, .m = meeting, .left = meeting->n * (int)each};
-	int err = fb_rdma_cm_listen(cm, meeting);
+	size_t each = queues_each(exchange);
+	struct session s = {.cm = cm, .m = exchange, .left = exchange->n * (int)each};
+	int err = fb_rdma_cm_listen(cm, exchange);
 
-	for (int i = 0; i < meeting->n && !err; i++)
-		for (size_t k = 0; k < each && !err && meeting->peers[i] > meeting->world->rank;
+	for (int i = 0; i < exchange->n && !err; i++)
+		for (size_t k = 0; k < each && !err && exchange->peers[i] > exchange->world->rank;
 		     k++)
-			err = begin(&s, &meeting->queues[i][k],
-				    (int)(k / meeting->settings->qps));
+			err = begin(&s, &exchange->queues[i][k],
+				    (int)(k / exchange->settings->qps));
 	return err ? err : run(&s);
 }
 
 #elif FB_HAVE_VERBS
 
-int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *meeting)
+int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *exchange)
 {
 	(void)cm;
-	(void)meeting;
+	(void)exchange;
 	return FB_EUNSUPPORTED;
 }
 

@@ -58,7 +58,7 @@ struct fb_rdma_cm {
 int fb_rdma_cm_keep(struct fb_rdma_cm *cm, struct rdma_cm_id *id);
 
 /* Collective: listens on all rails and learns where everybody does, the first time. */
-int fb_rdma_cm_listen(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *meeting);
+int fb_rdma_cm_listen(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *exchange);
 
 #endif
 #endif

@@ -76,7 +76,7 @@ struct fb_rdma_group {
 
 struct fb_rdma {
 	struct fb_transport transport; /* first: transports are cast */
-	struct fb_rdma_cm *cm; /* NULL: queues meet through MPI */
+	struct fb_rdma_cm *cm; /* NULL: queues connect through MPI */
 	struct fb_verbs verbs;
 	const struct fb_rdma_settings *settings;
 	struct fb_rdma_rail rails[FB_RDMA_RAILS];

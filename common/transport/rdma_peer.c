@@ -119,15 +119,15 @@ static int connect_by_mpi(struct fb_rdma *rdma, const int *peers, int n,
 static int connect_by_cm(struct fb_rdma *rdma, const int *peers, int n)
 {
 	struct fb_rdma_queue **queues = calloc((size_t)n + 1, sizeof(struct fb_rdma_queue *));
-	const struct fb_rdma_exchange meeting = {
+	const struct fb_rdma_exchange exchange = {
 		.world = rdma->transport.world, .settings = rdma->settings, .rails = rdma->rails,
 		.nrails = rdma->nrails, .peers = peers, .queues = queues, .n = n};
-	int err = fb_group_agree(meeting.world, queues ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(exchange.world, queues ? FB_OK : FB_ENOMEM);
 
 	for (int i = 0; queues && i < n; i++)
 		queues[i] = rdma->peers[peers[i]];
 	if (!err)
-		err = fb_rdma_cm_connect(rdma->cm, &meeting);
+		err = fb_rdma_cm_connect(rdma->cm, &exchange);
 	free(queues);
 	return err;
 }

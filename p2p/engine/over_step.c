@@ -7,7 +7,7 @@
 
 enum { DONE_PUT = 1, DONE_GET = 2 }; /* notices */
 
-/* Collective: the region of a segment, when it is the first to be met. */
+/* Collective: finds the region of a segment, and adds it where the segment is new. */
 static int add_segment(struct fb_over *e, const struct fb_segment *segment,
 		       struct fb_region **found)
 {

@@ -73,7 +73,7 @@ struct fb_raw_engine {
 	enum fb_rdma_wait wait; /* of the request that runs */
 	char reason[FB_REASON_CHARS]; /* why there are no devices; empty: there are */
 	struct fb_verbs verbs;
-	struct fb_rdma_cm *cm; /* NULL: queues meet through MPI */
+	struct fb_rdma_cm *cm; /* NULL: queues connect through MPI */
 	struct fb_rdma_rail rails[FB_RDMA_RAILS];
 	struct fb_rdma_completions completions[FB_RDMA_RAILS];
 	struct fb_rdma_cache cache;

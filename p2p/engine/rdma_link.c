@@ -195,7 +195,7 @@ free_requests:
 static int connect_by_cm(struct fb_raw_engine *e, const int *peers, int n)
 {
 	struct fb_rdma_queue **queues = calloc((size_t)n + 1, sizeof(struct fb_rdma_queue *));
-	const struct fb_rdma_exchange meeting = {
+	const struct fb_rdma_exchange exchange = {
 		.world = e->world, .settings = e->settings, .rails = e->rails,
 		.nrails = e->nrails, .peers = peers, .queues = queues, .n = n};
 	int err = fb_group_agree(e->world, queues ? FB_OK : FB_ENOMEM);
@@ -203,7 +203,7 @@ static int connect_by_cm(struct fb_raw_engine *e, const int *peers, int n)
 	for (int i = 0; queues && i < n; i++)
 		queues[i] = e->links[peers[i]].queues;
 	if (!err)
-		err = fb_rdma_cm_connect(e->cm, &meeting);
+		err = fb_rdma_cm_connect(e->cm, &exchange);
 	free(queues);
 	return err;
 }

@@ -152,7 +152,7 @@ static int exchange_hello(struct fb_ucx_engine *e, const int *peers, int n)
 			err = is < 0 ? is : err;
 			stop = fb_ucx_again(e, &spin);
 			/* The others hear of this rank's errors in the next round. */
-			if (e->failed) {
+			if (e->failed && stop != FB_ETIMEOUT) {
 				err = FB_ESYS;
 				stop = FB_OK;
 			}

@@ -119,7 +119,7 @@ static void test_disks(const char *root)
 	CHECK_STR(text, "nvme0n1: NV");
 }
 
-/* Whether a table in which `line` is the folder's mount, behind one of another device, says it. */
+/* Whether a table in which `line` is the folder's mount, behind that of another folder, says it. */
 static bool mounted(const char *root, const char *line, struct fb_mount *mount)
 {
 	char table[256], text[1024];
@@ -128,7 +128,7 @@ static bool mounted(const char *root, const char *line, struct fb_mount *mount)
 	CHECK_INT(stat(root, &at), 0);
 	snprintf(table, sizeof(table), "%s/mountinfo", root);
 	snprintf(text, sizeof(text),
-		 "22 1 %u:%u / / rw - ext4 /dev/other rw\nnot such a line\n25 22 %u:%u %s\n",
+		 "22 1 %u:%u / /other rw - ext4 /dev/other rw\nnot such a line\n25 22 %u:%u %s\n",
 		 major(at.st_dev), minor(at.st_dev) + 1, major(at.st_dev), minor(at.st_dev), line);
 	example_write(table, text);
 	*mount = (struct fb_mount){.major = 0};
@@ -150,23 +150,8 @@ static void test_mounts(const char *root)
 	CHECK_INT(mount.minor, minor(at.st_dev));
 	CHECK(!mounted(root, "/a /mnt/a rw,relatime - nfs4", &mount));
 	CHECK(!fb_mount_of("/nonexistent", root, &mount));
-	/* Of Btrfs the table has another number: the innermost mount above the folder counts. */
-	snprintf(disk, sizeof(disk), "%s/mountinfo", root);
-	example_write(disk, "22 1 0:4000001 / / rw - rootfs / rw\n"
-			    "23 22 0:4000002 / /dev/s\\150m rw - btrfs none rw,subvol=/\n"
-			    "24 22 0:4000003 / /dev rw - devtmpfs none rw\n"
-			    "25 22 0:4000004 / /dev/sh rw - btrfs none rw\n");
-	CHECK_INT(stat("/dev/shm", &at), 0);
-	CHECK_INT(major(at.st_dev), 0);
-	CHECK(fb_mount_of(disk, "/dev/shm", &mount));
-	CHECK_STR(mount.file_system, "btrfs rw;rw,subvol=/");
-	CHECK_INT(mount.major, 0);
-	/* A number of a disk that no line has is not Btrfs's. */
-	example_write(disk, "22 1 0:4000001 / / rw - rootfs / rw\n23 22 254:77 / /dev/shm rw - "
-			    "ext4 none rw\n");
-	CHECK(!fb_mount_of(disk, "/dev/shm", &mount));
-	/* A number that is no disk's, of a file system that names the disk. */
 	snprintf(disk, sizeof(disk), "%s/disk", root);
+	/* A number that is no disk's, of a file system that names the disk. */
 	if (mknod(disk, S_IFBLK | 0600, makedev(259, 6))) {
 		printf("disk: no file system that names its disk: only root may make one\n");
 		return;
@@ -176,6 +161,31 @@ static void test_mounts(const char *root)
 	CHECK_STR(mount.file_system, "anyfs rw;rw,own");
 	CHECK_INT(mount.major, 259);
 	CHECK_INT(mount.minor, 6);
+}
+
+/* Of Btrfs the table has another number: the innermost mount above the folder counts. */
+static void test_other_number(const char *root)
+{
+	char disk[256];
+	struct fb_mount mount;
+	struct stat at;
+
+	if (stat("/dev/shm", &at) || major(at.st_dev)) {
+		printf("disk: no number that the table lacks: /dev/shm is no tmpfs\n");
+		return;
+	}
+	snprintf(disk, sizeof(disk), "%s/mountinfo", root);
+	example_write(disk, "22 1 0:4000001 / / rw - rootfs / rw\n"
+			    "23 22 0:4000002 / /dev/s\\150m rw - btrfs none rw,subvol=/\n"
+			    "24 22 0:4000003 / /dev rw - devtmpfs none rw\n"
+			    "25 22 0:4000004 / /dev/sh rw - btrfs none rw\n");
+	CHECK(fb_mount_of(disk, "/dev/shm", &mount));
+	CHECK_STR(mount.file_system, "btrfs rw;rw,subvol=/");
+	CHECK_INT(mount.major, 0);
+	/* A number of a disk that no line has is not Btrfs's. */
+	example_write(disk, "22 1 0:4000001 / / rw - rootfs / rw\n23 22 254:77 / /dev/shm rw - "
+			    "ext4 none rw\n");
+	CHECK(!fb_mount_of(disk, "/dev/shm", &mount));
 }
 
 int main(void)
@@ -188,6 +198,7 @@ int main(void)
 	}
 	test_disks(root);
 	test_mounts(root);
+	test_other_number(root);
 	example_remove(root);
 	return check_done("disk");
 }

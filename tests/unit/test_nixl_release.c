@@ -2,7 +2,8 @@
 /*
  * Mover nixl over functions of NIXL that fail: a move whose second request is refused, or fails
  * while the first one is under way, stays in memory with its requests, as NIXL may still write to
- * its pieces. The region then stays registered, and the agent stays, too.
+ * its pieces. The region then stays registered, and the agent stays, too. Behind the error nothing
+ * is posted or asked for. Without one, requests are completed while a rank waits for the others.
  */
 #include <stdlib.h>
 
@@ -12,11 +13,12 @@
 
 enum { REQUESTS = 2, REFUSED = -5, FAILED = -6 };
 
-static int post_status, status[REQUESTS], asked, released, deregistered, destroyed;
+static int post_status, status[REQUESTS], posts, asked, released, deregistered, destroyed, waits;
 
 static int post(void *agent, void *request, void *args)
 {
 	(void)agent, (void)args;
+	posts++;
 	return *(int *)request ? post_status : FB_NIXL_BUSY;
 }
 
@@ -47,6 +49,19 @@ static int deregister(void *agent, void *list, void *args)
 	return 0;
 }
 
+static int no_notices(void *agent, void *map, void *args)
+{
+	(void)agent, (void)map, (void)args;
+	return 0;
+}
+
+static int no_agents(void *map, size_t *n)
+{
+	(void)map;
+	*n = 0;
+	return 0;
+}
+
 static int destroy_agent(void *agent)
 {
 	(void)agent;
@@ -54,10 +69,11 @@ static int destroy_agent(void *agent)
 	return 0;
 }
 
-/* In place of MPI's: all ranks have come. */
+/* In place of MPI's: all ranks have come at the second look. */
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
 	(void)comm;
+	waits = 1;
 	*request = MPI_REQUEST_NULL;
 	return MPI_SUCCESS;
 }
@@ -65,7 +81,8 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *s)
 {
 	(void)request, (void)s;
-	*flag = 1;
+	*flag = !waits;
+	waits = 0;
 	return MPI_SUCCESS;
 }
 
@@ -86,17 +103,20 @@ static struct fb_nixl_move *made(struct fb_nixl_mover *m)
 	return n;
 }
 
-/* `posted`: what the second request's post says; `later`: what it says when it is asked. */
-static void run(int posted, int later)
+/*
+ * `posted`: what the second request's post says; `later`: what it says when it is asked. `rests`:
+ * the rank first waits for the others, which completes the requests.
+ */
+static void run(int posted, int later, bool rests)
 {
 	const struct fb_group group = {.rank = 0, .nranks = 2};
 	struct fb_nixl_mover *m = calloc(1, sizeof(*m));
 	struct fb_nixl_region *region = calloc(1, sizeof(*region));
 	struct fb_nixl_move *n = m ? made(m) : NULL;
 	bool done = true, fails = posted < 0 || later < 0;
-	static char list;
+	static char list, map;
 
-	if (!m || !region || !n)
+	if (!m || !region || !n || !(m->counter = calloc(2, sizeof(*m->counter))))
 		abort();
 	m->mover.ops = &fb_mover_nixl;
 	m->mover.group = &group;
@@ -104,14 +124,19 @@ static void run(int posted, int later)
 	m->api = (struct fb_nixl){.post_xfer_req = post, .get_xfer_status = ask,
 				  .release_xfer_req = release, .destroy_xfer_req = destroy,
 				  .deregister_mem = deregister, .destroy_reg_dlist = destroy,
-				  .destroy_agent = destroy_agent};
+				  .destroy_agent = destroy_agent, .get_notifs = no_notices,
+				  .notif_map_size = no_agents, .destroy_notif_map = destroy};
 	m->agent = region->list = &list;
+	m->map = &map;
 	region->region.mover = &m->mover;
 	post_status = posted;
 	status[0] = fails ? FB_NIXL_BUSY : FB_NIXL_DONE;
 	status[1] = later;
-	asked = released = deregistered = destroyed = 0;
+	posts = asked = released = deregistered = destroyed = 0;
 	CHECK_INT(fb_nixl_post(&n->move), posted < 0 ? FB_ESYS : FB_OK);
+	if (rests)
+		CHECK_INT(fb_nixl_settled(m), FB_OK);
+	CHECK_INT(asked, rests ? REQUESTS : 0);
 	CHECK_INT(fb_nixl_test(&n->move, &done), fails ? FB_ESYS : FB_OK);
 	CHECK(done == !fails);
 	fb_nixl_release(&n->move);
@@ -119,22 +144,31 @@ static void run(int posted, int later)
 	/* A move that stays is intact, which the address sanitizer sees, and is not asked for. */
 	CHECK(!fails || m->first == n);
 	CHECK(!fails || n->part[0].busy);
-	asked = 0;
+	CHECK(!rests || asked == REQUESTS);
+	posts = asked = 0;
+	if (fails) {
+		CHECK_INT(fb_nixl_test(&n->move, &done), FB_ESYS);
+		CHECK(!done);
+		CHECK_INT(fb_nixl_post(&n->move), FB_ESYS);
+	}
 	fb_mover_nixl.remove(&region->region);
 	CHECK_INT(deregistered, !fails);
 	fb_mover_nixl.close(&m->mover);
 	CHECK_INT(destroyed, !fails);
+	CHECK_INT(posts, 0);
 	CHECK_INT(asked, 0);
 	if (fails) {
 		fb_move_free(&n->move);
+		free(m->counter);
 		free(m);
 	}
 }
 
 int main(void)
 {
-	run(FB_NIXL_BUSY, FB_NIXL_DONE);
-	run(REFUSED, FB_NIXL_BUSY);
-	run(FB_NIXL_BUSY, FAILED);
+	run(FB_NIXL_BUSY, FB_NIXL_DONE, false);
+	run(FB_NIXL_BUSY, FB_NIXL_DONE, true);
+	run(REFUSED, FB_NIXL_BUSY, false);
+	run(FB_NIXL_BUSY, FAILED, false);
 	return check_done("nixl_release");
 }

@@ -15,7 +15,8 @@ enum { PEER = 1, ROUNDS = 3 };
 
 static struct fb_ucx_engine *engine;
 static char receive, close_request;
-static bool refuses, arrives; /* this rank's byte cannot be sent; the peer's arrives */
+/* This rank's byte cannot be sent; the peer's arrives; a callback has an error. */
+static bool refuses, arrives, breaks;
 static int peer_error, rounds, told, looks, flushes;
 static bool kept;
 
@@ -61,10 +62,12 @@ static void no_more(void *request)
 	(void)request;
 }
 
-static unsigned no_progress(void *worker)
+static unsigned progress(void *worker)
 {
 	(void)worker;
-	return 0;
+	if (breaks)
+		engine->failed = FB_UCX_LAST_ERROR;
+	return breaks;
 }
 
 static const char *no_words(fb_ucx_status status)
@@ -133,7 +136,7 @@ static void run(int err)
 		.ucx = {.ep_create = make_end, .tag_recv_nbx = receive_byte,
 			.tag_send_nbx = send_byte, .ep_flush_nbx = flush, .ep_close_nbx = flush,
 			.request_check_status = state_of, .request_free = no_more,
-			.worker_progress = no_progress, .worker_destroy = destroy_worker,
+			.worker_progress = progress, .worker_destroy = destroy_worker,
 			.status_string = no_words},
 	};
 
@@ -159,6 +162,10 @@ int main(void)
 	run(FB_ESYS);
 	CHECK_INT(told, FB_ESYS);
 	refuses = false;
+	breaks = true;
+	run(FB_ESYS);
+	CHECK_INT(told, FB_ESYS);
+	breaks = false;
 	peer_error = FB_ENOMEM;
 	run(FB_ENOMEM);
 	CHECK_INT(told, FB_OK);

@@ -114,8 +114,8 @@ bool fb_nccl_can_register(const struct fb_nccl *nccl, enum fb_nccl_registration 
 }
 
 /*
- * Segments are compared by their numbers, which all ranks have. By its address a segment that has
- * gone would be taken for a new one there, by chance on some ranks only, and the job would hang.
+ * Segments are compared by their numbers, which all ranks have. On some ranks only, a new one may
+ * have the address of a freed one: they would keep the communicator, and the job would hang.
  */
 static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *need)
 {

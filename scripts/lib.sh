@@ -106,6 +106,12 @@ fb_mpi_env() {
 			export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 			export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 		fi
+		fb_in_job && return 0
+		# Without ssh the launcher of remote daemons fails even where none is needed.
+		case "${MPIRUN_FLAGS-} ${OMPI_MCA_plm_rsh_agent+plm}" in
+		*plm*) ;;
+		*) fb_have ssh || fb_have rsh || export OMPI_MCA_plm="${OMPI_MCA_plm-isolated}" ;;
+		esac
 		fb_one_host || return 0
 		# Probing UCX and libfabric costs 0.2 s a start, and the TCP transport picks an
 		# interface that in a container may lead nowhere. What is left is shared memory, by
@@ -113,8 +119,6 @@ fb_mpi_env() {
 		if [ -z "${OMPI_MCA_pml-}${OMPI_MCA_btl-}" ]; then
 			export OMPI_MCA_pml=ob1 OMPI_MCA_btl=^tcp,ofi,openib,portals4,uct,ugni,usnic
 		fi
-		# Without ssh the launcher of remote daemons fails even where none is needed.
-		fb_have ssh || fb_have rsh || export OMPI_MCA_plm="${OMPI_MCA_plm-isolated}"
 	elif fb_one_host; then
 		# UCX takes 30 s to start on a host with a software RDMA device.
 		export UCX_TLS="${UCX_TLS-self,sm,tcp}"
@@ -129,7 +133,8 @@ fb_in_job() {
 # Whether the ranks of a run are all on this host: no batch system, and no hosts for mpirun.
 fb_one_host() {
 	fb_in_job && return 1
-	case " ${MPIRUN_FLAGS-} ${OMPI_MCA_orte_default_hostfile+-f }${HYDRA_HOST_FILE+-f }" in
+	case " ${MPIRUN_FLAGS-} ${OMPI_MCA_orte_default_hostfile+-f }$(
+		)${PRTE_MCA_prte_default_hostfile+-f }${HYDRA_HOST_FILE+-f }" in
 	*' '-host* | *' '--host* | *' -H '* | *' '-machinefile* | *' '--machinefile* | *' -f '*)
 		return 1
 		;;

@@ -44,7 +44,8 @@ list_rows() {
 }
 
 # check_goal STUDY: refuses conditions of the goal that no row of the study can meet, before
-# anything is measured. Of columns that only a measurement fills, the name alone is looked at.
+# anything is measured. Of columns that only a measurement fills, or that differ in a sweep from
+# what is listed, the name alone is looked at.
 check_goal() {
 	local condition measured keys=() listed
 
@@ -53,7 +54,8 @@ check_goal() {
 	# shellcheck disable=SC2064 # now
 	trap "rm -rf '$listed'" EXIT
 	list_rows "$1" "$listed" || die "the rows of $1 cannot be listed: exit code $?"
-	measured=,$(head -qn 1 "$listed"/*.csv | sed 's/.*,variant,//' | paste -sd ,),
+	measured=,run,launch_index,utc,nodes,$(head -qn 1 "$listed"/*.csv |
+		sed 's/.*,variant,//' | paste -sd ,),
 	for condition in "${conditions[@]}"; do
 		"$build/bin/query" --csv "$listed" "$condition" >/dev/null || exit 3
 		[[ $measured == *",${condition%%[!A-Za-z0-9_]*},"* ]] || keys+=("$condition")

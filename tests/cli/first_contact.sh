@@ -52,16 +52,34 @@ verdict cli/names
 
 # restricted FLAGS: whether a run with these MPIRUN_FLAGS is given shared memory alone.
 restricted() (
-	unset OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_orte_default_hostfile HYDRA_HOST_FILE \
-		SLURM_JOB_ID PBS_JOBID LSB_JOBID OAR_JOB_ID
+	unset OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_plm OMPI_MCA_orte_default_hostfile \
+		PRTE_MCA_prte_default_hostfile HYDRA_HOST_FILE SLURM_JOB_ID PBS_JOBID \
+		LSB_JOBID OAR_JOB_ID
 	MPIRUN_FLAGS=$1
+	[ $# -eq 1 ] || export "${@:2}"
 	fb_mpi_env openmpi
 	echo "${OMPI_MCA_btl+yes}"
+)
+# starter FLAGS: how mpirun starts daemons there in an image that has no ssh.
+starter() (
+	fb_have() {
+		[[ $1 != [rs]sh ]] && command -v "$1" >/dev/null
+	}
+	unset OMPI_MCA_plm OMPI_MCA_plm_rsh_agent SLURM_JOB_ID PBS_JOBID LSB_JOBID OAR_JOB_ID
+	MPIRUN_FLAGS=$1
+	fb_mpi_env openmpi
+	echo "${OMPI_MCA_plm-}"
 )
 expect "one host" "$(restricted '--tag-output')" yes
 for flags in '--hostfile hosts' '-x A --host a,b' '-H a,b' '--machinefile m' '-f hosts'; do
 	expect "hosts by $flags" "$(restricted "$flags")" ''
 done
+for name in OMPI_MCA_orte PRTE_MCA_prte; do
+	expect "hosts by $name" "$(restricted '' "${name}_default_hostfile=hosts")" ''
+done
+expect "starter of this host" "$(starter '')" isolated
+expect "starter of this host by name" "$(starter '--host localhost:8')" isolated
+expect "starter of one's own" "$(starter '--mca plm_rsh_agent mine --host a')" ''
 verdict cli/hosts
 
 # Two ranks of one host have no second node: no row of this algorithm can be measured.

@@ -61,7 +61,7 @@ holds "$FB_TMP/out" '^verdict:  holds$'
 says '^verdict:  does not hold$' "least 2.5 $slow / $fast"
 says '^verdict:  does not hold$' "most 1.5 $slow / $fast"
 says '^verdict:  cannot be tested here: the interval contains 2$' "most 2 $slow / $fast"
-says 'here: median_us without an interval: 5 samples, of which fewer than 6 are independent' \
+says 'here: median_us without an interval: samples 5, of which fewer .*, and launches 1 ' \
 	"most 2 $slow / median_us operation=vague"
 says '^verdict:  holds$' "most 64 sockets operation=vague"
 says '^verdict:  holds$' "most 4096 device_bytes operation=vague"
@@ -91,16 +91,27 @@ says ': 1\.333, 95% ' \
 says ': 0\.6667, 95% interval 0\.5833 to 0\.75 ' \
 	"least 0.3 -1 cost_us operation=cost / median_us operation=cost"
 says ': 11, 95% interval 9 to 15 ' "least 1 median_us operation=twice"
-# Launches with a repetition each are six repetitions. Five are too few, or one without a value.
+# Launches with a repetition each are six repetitions. Five are too few, or one without a value, or
+# six with the same index. One with an interval of its own does not silence the five others.
 for value in 3 1 4 2 6 5; do
 	row operation=single launch_index="$value" samples=1 median_us=9 cost_us="$value"
 	[ "$value" -eq 6 ] || row operation=few launch_index="$value" samples=1 median_us=9 \
 		cost_us="$value"
 	row operation=lost launch_index="$value" samples=1 median_us=9 cost_us="$value"
+	row operation=same samples=1 median_us=9 cost_us="$value"
+	set -- cost_low_us=2.5 cost_high_us=7
+	[ "$value" -eq 3 ] || set --
+	row operation=mixed launch_index="$value" samples=5 median_us=9 cost_us="$value" "$@"
+	[ "$value" -eq 6 ] || row operation=mixed_few launch_index="$value" samples=5 median_us=9 \
+		cost_us="$value" "$@"
 done
 row operation=lost launch_index=7 samples=1 median_us=9 flags=no-knee
 says ': 3\.5, 95% interval 1 to 6 ' "least 1 cost_us operation=single"
-says 'here: cost_us without an interval: 1 samples' "least 1 cost_us operation=few"
+says ': 3\.5, 95% interval 1 to 7 ' "least 1 cost_us operation=mixed"
+says 'here: cost_us without an interval: samples 5, .*, and launches 5 ' \
+	"least 1 cost_us operation=mixed_few"
+says 'here: cost_us without an interval: samples 1' "least 1 cost_us operation=few"
+says 'here: cost_us without an interval: samples 1, .* launches 1 ' "least 1 cost_us operation=same"
 says 'here: cost_us is empty \(flags: no-knee\)' "least 1 cost_us operation=lost"
 # A launch without a value is not passed over.
 says '^verdict:  cannot be tested here: cost_us is empty \(flags: no-knee\)$' \
@@ -153,6 +164,24 @@ holds "$FB_TMP/out" 'engine host, bytes 65536: ([0-9.]+, 95% interval|nothing \(
 expect "verdicts" "$(grep -c '^verdict: ' "$FB_TMP/out")" 1
 scripts/claims qos --results "$FB_TMP/measured" >"$FB_TMP/out" 2>&1
 holds "$FB_TMP/out" '^verdict:  cannot be tested here: nothing was measured: .* 2 nodes'
+# Told that its time is over, it ends the row that is under way, and the same command goes on.
+for signal in USR1 TERM; do
+	rm -f "$FB_TMP"/cut/overlap-step/*.under_way
+	setsid scripts/claims overlap-step --results "$FB_TMP/cut" --options "$(echo \
+		--min-samples=100000 --max-samples=100000 --max-time=60min --bytes=64K \
+		--bucket=16K --compute=1ms)" >"$FB_TMP/out" 2>"$FB_TMP/err" &
+	pid=$!
+	for ((i = 0; i < 1200; i++)); do
+		! compgen -G "$FB_TMP/cut/overlap-step/*.under_way" >/dev/null || break
+		sleep 0.1
+	done
+	kill "-$signal" "$pid"
+	wait "$pid"
+	expect "exit code after SIG$signal" $? 75
+	holds "$FB_TMP/err" "SIG$signal: incomplete; the same command goes on"
+done
+expect "launches" "$(grep -c ',interrupted,' "$FB_TMP/cut/overlap-step/launches.csv")" 2
+grep -Eq ',(ok|few),' "$FB_TMP/cut/overlap-step/ddp.csv" || fail "the row under way was lost"
 verdict claims_measured
 
 exit $bad

@@ -81,7 +81,7 @@ for program in "$bin"/*; do
 done
 verdict docs_man
 
-# fabricbench(1) names all programs, scripts and variables, and nothing that is not there.
+# fabricbench(1) names all variables, and all programs and scripts and no others.
 tr -d '\\' <docs/fabricbench.1 >"$FB_TMP/page"
 for section in PROGRAMS SCRIPTS; do
 	sed -n "/^.SH $section/,/^.SH [^$(cut -c 1 <<<$section)]/p" "$FB_TMP/page" |

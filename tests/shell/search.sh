@@ -259,6 +259,8 @@ for after in 12 $((starts - 8)); do
 		[ "$(wc -l <"$fake/starts")" -lt "$after" ] || break
 		sleep 0.05
 	done
+	ignored=$(awk '$1 == "SigIgn:" { print $2 }' "/proc/$(pgrep -P "$pid" -x tee)/status")
+	[ $((0x${ignored:-0} >> 9 & 1)) -eq 1 ] || fail "SIGUSR1 ends what writes summary.txt"
 	kill -TERM "$pid"
 	wait "$pid"
 	expect "exit code after SIGTERM" $? 75
@@ -321,7 +323,8 @@ awk -F'\t' '{ good = $3 > 0.49 && $3 < 0.51 } END { exit !good }' "$results/step
 holds "$fake/out" 'REGRESSED 1, IMPROVED 1'
 holds "$fake/out" '^A=1: not recommended: a row regressed'
 rm -rf "$results"
-search_new --goal "median_us bytes=64"
+# The list of rows has launch 0 alone, and other nodes.
+search_new --goal "median_us bytes=64 launch_index>=1 nodes=1"
 expect "exit code of another goal" "$rc" 6
 verdict search_goal
 

@@ -157,16 +157,24 @@ static const char *unlike(const struct fb_query_table *table, size_t a, size_t b
 	return strcmp(cell(table, a, "variant"), cell(table, b, "variant")) ? "variant" : NULL;
 }
 
-/*
- * Joins all launches of the keys of row `first`; marks them in done. Where no launch has an
- * interval of its own, the launches' values give one, as repetitions would.
- */
+/* Whether no row before it is of the same launch: launches with one index are the same anew. */
+static bool is_new_launch(const struct fb_query_table *table, size_t first, size_t row)
+{
+	for (size_t i = first; i < row; i++)
+		if (!strcmp(cell(table, i, "launch_index"), cell(table, row, "launch_index")) &&
+		    !unlike(table, first, i))
+			return false;
+	return true;
+}
+
+/* Joins all launches of the keys of row `first`; their values give the interval that one lacks. */
 static struct fb_claim_value join(const struct fb_query_table *table, size_t first,
 				  const char *column, bool *done, double *scratch)
 {
 	struct fb_claim_value joined = {(double)NAN, INFINITY, -INFINITY, "", false};
-	bool empty = false, owned = false;
-	size_t n = 0, low, high;
+	size_t n = 0, launches = 0, low, high;
+	const char *samples = NULL; /* of a launch without an interval */
+	bool empty = false;
 
 	for (size_t i = first; i < table->nrows; i++) {
 		struct fb_claim_value value;
@@ -174,33 +182,30 @@ static struct fb_claim_value join(const struct fb_query_table *table, size_t fir
 		if (done[i] || unlike(table, first, i))
 			continue;
 		done[i] = true;
+		launches += is_new_launch(table, first, i);
 		value = read_value(table, i, column);
 		if (!isfinite(value.middle)) {
-			snprintf(joined.why, sizeof(joined.why), "%s is empty (flags: %s)", column,
-				 cell(table, i, "flags"));
-			empty = true;
-		} else if (!isfinite(value.low) || !isfinite(value.high)) {
-			if (!empty)
-				snprintf(joined.why, sizeof(joined.why), "%s without an interval: "
-					 "%s samples, of which fewer than %d are independent "
-					 "(--min-samples)", column, cell(table, i, "samples"),
-					 FB_MIN_SAMPLES_CI);
-			if (!owned)
-				scratch[n++] = value.middle;
-		} else {
-			n = owned ? n : 0;
-			owned = true;
-			joined.low = fmin(joined.low, value.low);
-			joined.high = fmax(joined.high, value.high);
-			scratch[n++] = value.middle;
+			empty = snprintf(joined.why, sizeof(joined.why), "%s is empty (flags: %s)",
+					 column, cell(table, i, "flags"));
+			continue;
 		}
+		scratch[n++] = value.middle;
+		joined.low = fmin(joined.low, value.low);
+		joined.high = fmax(joined.high, value.high);
+		if (!isfinite(value.low) || !isfinite(value.high))
+			samples = cell(table, i, "samples");
 	}
-	if (!owned && (empty || !fb_median_ci_ranks(n, (double)n, &low, &high))) {
-		n = 0;
-	} else if (!owned) {
+	if (samples && !empty && fb_median_ci_ranks(n, (double)launches, &low, &high)) {
 		fb_sort(scratch, n, scratch + table->nrows);
-		joined.low = scratch[low - 1];
-		joined.high = scratch[high - 1];
+		joined.low = fmin(joined.low, scratch[low - 1]);
+		joined.high = fmax(joined.high, scratch[high - 1]);
+	} else if (samples) {
+		n = 0;
+		if (!empty)
+			snprintf(joined.why, sizeof(joined.why), "%s without an interval: samples "
+				 "%s, of which fewer than %d are independent, and launches %zu "
+				 "(--min-samples, --repeat)", column, samples, FB_MIN_SAMPLES_CI,
+				 launches);
 	}
 	/* Without a value of each launch, those that have one decide nothing. */
 	if (n && !empty)

@@ -188,7 +188,7 @@ static void measure_rate(struct fb_bound *b, enum fb_bound_kind kind, int size)
 	const struct fb_group *w = b->world;
 	double sum = 0, rate;
 
-	for (int streams = 0; streams <= (kind != FB_BOUND_READ); streams++) {
+	for (int streams = 0; streams < (kind == FB_BOUND_READ ? 1 : 2); streams++) {
 		fb_barrier_wait(&b->barrier);
 		rate = best_rate(b, kind, b->bytes[size], streams);
 		MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, w->comm);

@@ -127,25 +127,25 @@ struct emu_kernels {
 	emu_kernel by_protocol[FB_GPU_PROTOCOLS], exchange, lines, tma, striped;
 };
 
-#define EMU_ROW(type)                                                                        \
+#define EMU_ROW(set, type)                                                                   \
 	{                                                                                    \
-		{emu_simple_##type, emu_ll8_##type, emu_ll16_##type, emu_ll128_##type},      \
-			emu_exchange_##type, emu_lines_##type, emu_tma_##type,               \
-			emu_striped_##type                                                   \
+		{emu_simple_##set##type, emu_ll8_##set##type,                                \
+		 emu_ll16_##set##type, emu_ll128_##set##type}, emu_exchange_##set##type,     \
+			emu_lines_##set##type, emu_tma_##set##type, emu_striped_##set##type  \
 	}
 
 #define EMU_TABLE(set)                                                                       \
 	{                                                                                    \
-		[FB_I8] = EMU_ROW(set##i8), [FB_U8] = EMU_ROW(set##u8),                      \
-		[FB_I32] = EMU_ROW(set##i32), [FB_U32] = EMU_ROW(set##u32),                  \
-		[FB_I64] = EMU_ROW(set##i64), [FB_U64] = EMU_ROW(set##u64),                  \
-		[FB_F16] = EMU_ROW(set##f16), [FB_BF16] = EMU_ROW(set##bf16),                \
-		[FB_F32] = EMU_ROW(set##f32), [FB_F64] = EMU_ROW(set##f64),                  \
-		[FB_F8E4M3] = EMU_ROW(set##f8e4m3), [FB_F8E5M2] = EMU_ROW(set##f8e5m2),      \
+		[FB_I8] = EMU_ROW(set, i8), [FB_U8] = EMU_ROW(set, u8),                      \
+		[FB_I32] = EMU_ROW(set, i32), [FB_U32] = EMU_ROW(set, u32),                  \
+		[FB_I64] = EMU_ROW(set, i64), [FB_U64] = EMU_ROW(set, u64),                  \
+		[FB_F16] = EMU_ROW(set, f16), [FB_BF16] = EMU_ROW(set, bf16),                \
+		[FB_F32] = EMU_ROW(set, f32), [FB_F64] = EMU_ROW(set, f64),                  \
+		[FB_F8E4M3] = EMU_ROW(set, f8e4m3), [FB_F8E5M2] = EMU_ROW(set, f8e5m2),      \
 	}
 
 /* For aligned memory, and for any. */
 static const struct emu_kernels emu_kernels[2][FB_DATATYPES] = {EMU_TABLE(), EMU_TABLE(odd_)};
-static const struct emu_kernels emu_movers[2] = {EMU_ROW(move), EMU_ROW(odd_move)};
+static const struct emu_kernels emu_movers[2] = {EMU_ROW(, move), EMU_ROW(odd_, move)};
 
 #endif

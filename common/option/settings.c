@@ -251,9 +251,10 @@ static const struct fb_option table[] = {
 	TIME(max_time_s, "max-time", "1s", 1e-3, 86400, "longest time of one row's repetitions"),
 	FLAG(whole_time, 0, "whole-time",
 	     "repeat until --max-time is over, however tight the interval"),
-	U64(seed, "seed", "N", "1", 0, UINT64_MAX, "of the rows' order and of the data"),
+	U64(seed, "seed", "N", "1", 0, UINT64_MAX,
+	    "of the rows' order, of the data, and of serve's arrivals"),
 	U64(launch_index, "launch-index", "N", "0", 0, 1000000,
-	    "which start of the study this is; changes the order"),
+	    "which start of the study this is; changes the order, and serve's arrivals"),
 	FB_OPTION_CHOICE(struct fb_settings, verify, 0, "verify", "yes", verify_names,
 			 "check the data before and after timing, before only, never, or also in "
 			 "each repetition, on new data"),

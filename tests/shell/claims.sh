@@ -171,6 +171,7 @@ for signal in USR1 TERM; do
 		--min-samples=100000 --max-samples=100000 --max-time=60min --bytes=64K \
 		--bucket=16K --compute=1ms)" >"$FB_TMP/out" 2>"$FB_TMP/err" &
 	pid=$!
+	trap 'kill -KILL "-$pid" 2>/dev/null' EXIT
 	for ((i = 0; i < 1200; i++)); do
 		! compgen -G "$FB_TMP/cut/overlap-step/*.under_way" >/dev/null || break
 		sleep 0.1

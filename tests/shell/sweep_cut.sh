@@ -34,6 +34,7 @@ column() {
 setsid scripts/sweep "$FB_TMP/my.study" --build "$build" --results "$results" \
 	>"$FB_TMP/out" 2>"$FB_TMP/err" &
 sweep=$!
+trap 'kill -KILL "-$sweep" 2>/dev/null' EXIT
 for ((i = 0; i < 1200 * slow; i++)); do
 	[ ! -s "$results/dummy.0.under_way" ] || break
 	sleep 0.1

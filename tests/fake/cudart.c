@@ -9,7 +9,7 @@
  * FB_FAKE_GPU_WORKS in the environment what movers enqueue is carried out: cudart_works.c.
  *
  * With FB_FAKE_GPU_EACH each process has a GPU of its own, as NCCL wants it; it sees FB_FAKE_GPUS.
- * FB_FAKE_GPU_MEMORY is the bytes that a GPU has.
+ * FB_FAKE_GPU_MEMORY is the bytes that a GPU has, FB_FAKE_GPU_SMS its multiprocessors.
  * With FB_FAKE_GPU_DIRECT in the environment the GPU says that RDMA devices may use its memory, and
  * gives a file for it that is no dma-buf: such devices refuse that, and take the memory by address.
  */
@@ -59,7 +59,9 @@ cudaError_t cudaGetDevice(int *device)
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
-	*value = attribute == cudaDevAttrMultiProcessorCount		? 132
+	const char *sms = getenv("FB_FAKE_GPU_SMS");
+
+	*value = attribute == cudaDevAttrMultiProcessorCount		? sms ? atoi(sms) : 132
 		 : attribute == cudaDevAttrComputeCapabilityMajor	? 9
 		 : attribute == cudaDevAttrComputeCapabilityMinor	? 0
 		 : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? 227 << 10

@@ -22,15 +22,15 @@
 #include "common/cuda/gpu_multicast.h"
 #include "common/cuda/gpu_segment.h"
 
-enum { USUAL_BLOCKS = 32, PACK = 16, WARP = 32, LEAST_MAJOR = 9 };
+enum { USUAL_BLOCKS = 32, PACK = 16, LEAST_MAJOR = 9 };
 
 const void *fb_multimem_kernel(enum fb_multimem_kind kind);
 
-/* A segment's multicast object, which all requests on it share. */
+/* A segment's multicast object, which all requests on it and on copies of it share. */
 struct object {
 	struct object *next;
-	const struct fb_segment *segment;
-	const char *base; /* of the segment: one that was closed may have been opened again */
+	const char *base; /* of the segment, and its number */
+	unsigned number;
 	int users;
 	struct fb_gpu_multicast *multicast;
 };
@@ -39,7 +39,6 @@ struct multimem_engine {
 	struct fb_engine engine;
 	struct fb_gpu gpu; /* if has_gpu */
 	bool has_gpu;
-	int sms;           /* multiprocessors, least of all ranks */
 	char why[FB_REASON_CHARS]; /* it cannot work at all; or "" */
 	struct object *objects;
 };
@@ -65,14 +64,13 @@ static struct multimem_engine *engine_of(const struct multimem_request *r)
 static void compare(struct multimem_engine *e)
 {
 	struct cudaFuncAttributes attributes = {.ptxVersion = 0};
-	int least[3] = {e->gpu.major, 0, e->gpu.sms};
+	int least[2] = {e->gpu.major, 0};
 
 	if (cudaFuncGetAttributes(&attributes, fb_multimem_kernel(FB_MULTIMEM_MOVE)) !=
 	    cudaSuccess)
 		(void)cudaGetLastError();
 	least[1] = attributes.ptxVersion / 10;
-	MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_INT, MPI_MIN, e->engine.group->comm);
-	e->sms = least[2];
+	MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, e->engine.group->comm);
 	if (least[0] < LEAST_MAJOR)
 		snprintf(e->why, sizeof(e->why), "multimem needs GPUs of compute capability 9.0");
 	else if (least[1] < LEAST_MAJOR)
@@ -179,6 +177,9 @@ static bool multimem_can(const struct fb_engine *engine, const struct fb_case *c
 	else if (engine->session->settings->channels > FB_MULTIMEM_MOST_BLOCKS)
 		snprintf(reason, FB_REASON_CHARS, "multimem has at most %d channels",
 			 FB_MULTIMEM_MOST_BLOCKS);
+	else if (engine->session->settings->threads > FB_MULTIMEM_THREADS)
+		snprintf(reason, FB_REASON_CHARS, "multimem has at most %d threads",
+			 FB_MULTIMEM_THREADS);
 	else
 		return true;
 	return false;
@@ -194,7 +195,7 @@ static int take_object(struct multimem_request *r, const struct fb_case *c)
 	struct object *o = e->objects;
 	int err;
 
-	while (o && (o->segment != s || o->base != s->base))
+	while (o && (o->number != s->number || o->base != s->base))
 		o = o->next;
 	if (!o) {
 		o = calloc(1, sizeof(*o));
@@ -207,8 +208,8 @@ static int take_object(struct multimem_request *r, const struct fb_case *c)
 			free(o);
 			return err;
 		}
-		o->segment = s;
 		o->base = s->base;
+		o->number = s->number;
 		o->next = e->objects;
 		e->objects = o;
 	}
@@ -274,25 +275,34 @@ static void place(struct multimem_request *r, bool one_shot)
 			     own_part;
 }
 
-/* The same on all ranks, as each block meets the block of that number of the others. */
-static void shape(struct multimem_request *r, bool one_shot)
+/*
+ * The same on all ranks, as each block meets the block of that number of the others; and the GPUs
+ * hold all blocks that may be under way at once, or some would wait for others for good.
+ */
+static int shape(struct multimem_request *r, bool one_shot)
 {
 	const struct multimem_engine *e = engine_of(r);
 	const struct fb_settings *settings = e->engine.session->settings;
-	const struct fb_operation *op = r->op;
-	uint64_t bytes = op->count * fb_datatype_size(op->datatype);
-	uint64_t most = (uint64_t)(op->together > 1 ? e->sms / op->together : e->sms);
+	uint64_t bytes = r->op->count * fb_datatype_size(r->op->datatype);
+	int each = 0, most;
 
-	if (op->collective == FB_ALL_REDUCE && !one_shot)
+	if (r->op->collective == FB_ALL_REDUCE && !one_shot)
 		bytes /= (uint64_t)e->engine.group->nranks;
-	r->threads = settings->threads && settings->threads < FB_MULTIMEM_THREADS
-			     ? (unsigned)(settings->threads + WARP - 1) / WARP * WARP
-			     : FB_MULTIMEM_THREADS;
+	r->threads = settings->threads ? (unsigned)settings->threads : FB_MULTIMEM_THREADS;
+	(void)FB_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, r->kernel,
+								    (int)r->threads, 0));
+	most = e->gpu.sms * each / (r->op->together > 1 ? r->op->together : 1);
+	MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MIN, e->engine.group->comm);
+	if (most < 1 || settings->channels > (uint64_t)most) {
+		if (!e->engine.group->rank)
+			fb_error_print("multimem: the GPU holds only %d blocks at once", most);
+		return FB_EUNSUPPORTED;
+	}
 	most = most < USUAL_BLOCKS ? most : USUAL_BLOCKS;
-	if (settings->channels)
-		most = settings->channels;
-	bytes = settings->channels ? most : bytes / PACK / r->threads + 1;
-	r->blocks = (unsigned)(bytes < most || !most ? bytes : most);
+	bytes = bytes / PACK / r->threads + 1;
+	bytes = bytes < (uint64_t)most ? bytes : (uint64_t)most;
+	r->blocks = (unsigned)(settings->channels ? settings->channels : bytes);
+	return FB_OK;
 }
 
 static int enqueue(void *request, void *stream)
@@ -340,9 +350,10 @@ static int multimem_prepare(struct fb_request *request, const struct fb_case *c,
 	for (int p = 0; p < w->nranks; p++)
 		r->launch.flags[p] = address(fb_segment_part(&r->flags, p));
 	place(r, is_one_shot(c, op));
-	shape(r, is_one_shot(c, op));
+	err = shape(r, is_one_shot(c, op));
 	/* Loaded now: while a capture is under way it cannot be. */
-	err = FB_CUDA(cudaFuncGetAttributes(&attributes, r->kernel));
+	if (!err)
+		err = FB_CUDA(cudaFuncGetAttributes(&attributes, r->kernel));
 	if (!err)
 		err = fb_gpu_stream_open(&r->on.stream, &e->gpu, !strcmp(c->launch, "graph"),
 					 enqueue, r, e->engine.session);

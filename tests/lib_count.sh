@@ -89,7 +89,7 @@ show_costs() {
 
 	[ -s "$costs" ] || return 0
 	awk -v wall="$SECONDS" -v cores="$(fb_cores)" '{ cpu += $1 }
-		END { printf "tests took %.0f s of processors; with the build %d s on %d\n",
+		END { printf "all tests: %.0f s of processors; the run: %d s on %d processors\n",
 			cpu, wall, cores }' "$costs"
 	sort -k 1,1gr "$costs" | head -n 5 | while read -r cpu wall name; do
 		echo "  $name: $cpu s of processors in $wall s"

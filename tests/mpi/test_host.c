@@ -88,7 +88,7 @@ static void prime(const struct bench *b, const struct fb_operation *op, const st
 		memset(own(b, b->in_offset - CANARY), CANARY_BYTE, b->room + 2 * CANARY);
 		memset(own(b, b->out_offset - CANARY), CANARY_BYTE, b->room + 2 * CANARY);
 	}
-	if (!op->in_place && l->out_count)
+	if (l->out_count)
 		memset(own(b, l->out), fb_data_poison_byte(7), l->out_count * size);
 	if (l->in_count)
 		fb_data_fill(data, b->run.world.rank, 0, own(b, l->in), l->in_count);

@@ -47,7 +47,7 @@ go
 expect "exit code" "$rc" 0
 expect "last line" "$(tail -n 1 "$FB_TMP/out")" "1 passed, 0 failed, 1 skipped"
 holds "$FB_TMP/out" '^PASS  shell/good .* s \([0-9.]+ s of processors\), 1 passed$'
-holds "$FB_TMP/out" '^tests took [0-9]+ s of processors; with the build [0-9]+ s on [0-9]+$'
+holds "$FB_TMP/out" '^all tests: [0-9]+ s of processors; the run: [0-9]+ s on [0-9]+ processors$'
 holds "$FB_TMP/out" '^  shell/good: [0-9.]+ s of processors in [0-9.]+ s$'
 # An idle machine has 1, and no test starts without it.
 script slow 1 20 <<'END'

@@ -27,7 +27,7 @@ static const struct benchmark {
 	{"Biband", "bandwidth_bidirectional", -1, FB_SIZE_WHOLE, 1},
 	{"Allreduce", "all_reduce", FB_ALL_REDUCE, FB_SIZE_WHOLE, 1},
 	{"Reduce_scatter_block", "reduce_scatter", FB_REDUCE_SCATTER, FB_SIZE_WHOLE, 1},
-	{"Reduce_scatter", "reduce_scatter", FB_REDUCE_SCATTER, FB_SIZE_WHOLE, 1},
+	{"Reduce_scatter", "reduce_scatter_v", FB_REDUCE_SCATTER_V, FB_SIZE_WHOLE, 1},
 	{"Reduce", "reduce", FB_REDUCE, FB_SIZE_WHOLE, 1},
 	{"Allgatherv", "all_gather_v", FB_ALL_GATHER_V, FB_SIZE_PER_RANK, 1},
 	{"Allgather", "all_gather", FB_ALL_GATHER, FB_SIZE_PER_RANK, 1},

@@ -23,8 +23,8 @@ static const struct title {
 } titles[] = {
 	{"Reduce_scatter_block", "osu_reduce_scatter_block", "reduce_scatter", FB_REDUCE_SCATTER,
 	 FB_SIZE_WHOLE, 0, false},
-	{"Reduce_scatter", "osu_reduce_scatter", "reduce_scatter", FB_REDUCE_SCATTER, FB_SIZE_WHOLE,
-	 0, false},
+	{"Reduce_scatter", "osu_reduce_scatter", "reduce_scatter_v", FB_REDUCE_SCATTER_V,
+	 FB_SIZE_WHOLE, 0, false},
 	{"Allreduce", "osu_allreduce", "all_reduce", FB_ALL_REDUCE, FB_SIZE_WHOLE, 0, false},
 	{"Allgatherv", "osu_allgatherv", "all_gather_v", FB_ALL_GATHER_V, FB_SIZE_PER_RANK, 0,
 	 false},

@@ -124,6 +124,18 @@ void fb_traffic_spread(enum fb_collective collective, size_t n, uint64_t *elemen
 		elements[i] = elements[collective == FB_ALL_GATHER_V ? i / n : i % n];
 }
 
+void fb_traffic_sizes(struct fb_counts *counts)
+{
+	size_t n = (size_t)counts->nranks;
+
+	counts->max = 0;
+	counts->empty = false;
+	for (size_t i = 0; i < n * n; i++) {
+		counts->max = counts->elements[i] > counts->max ? counts->elements[i] : counts->max;
+		counts->empty |= counts->elements[i] == 0;
+	}
+}
+
 int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
 		      struct fb_counts *counts)
 {
@@ -140,10 +152,7 @@ int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
 	else
 		share_by_distance(traffic, average, made.elements);
 	fb_traffic_spread(traffic->collective, n, made.elements);
-	for (size_t i = 0; i < n * n; i++) {
-		made.max = made.elements[i] > made.max ? made.elements[i] : made.max;
-		made.empty |= made.elements[i] == 0;
-	}
+	fb_traffic_sizes(&made);
 	*counts = made;
 	return FB_OK;
 }

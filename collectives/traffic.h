@@ -60,6 +60,9 @@ uint64_t fb_traffic_moved(const struct fb_counts *counts);
  */
 void fb_traffic_spread(enum fb_collective collective, size_t n, uint64_t *elements);
 
+/* Sets max and empty to what the elements say. */
+void fb_traffic_sizes(struct fb_counts *counts);
+
 /*
  * Reads `rows` lines of n numbers, the file of that option, into weights[rows * n]. Numbers are
  * separated by commas, semicolons or blanks; empty lines and what follows a # are passed over.

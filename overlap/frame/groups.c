@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/traffic.h"
 #include "common/base/error.h"
 #include "overlap/frame/frame.h"
 
@@ -108,6 +109,8 @@ struct fb_counts fb_step_counts(const struct fb_dag *dag, int task)
 
 	/* The step owns what it points to, and engines only read it. */
 	memcpy(&counts.elements, &t->counts, sizeof(t->counts));
+	if (t->counts)
+		fb_traffic_sizes(&counts);
 	return counts;
 }
 

@@ -33,6 +33,7 @@ struct job_case {
 	enum fb_redop redop;
 	int root;
 	bool in_place;
+	bool gaps; /* unequal blocks: two of four are empty */
 	bool wide; /* --accumulate f32 */
 	int nodes; /* 0: one; consecutive ranks, links between them in far memory */
 	bool proxied; /* or proxied, and the caller provides the proxy */
@@ -144,12 +145,10 @@ static void job_operation(struct job *j)
 		j->counts = (struct fb_counts){.nranks = c->nranks,
 					       .elements = calloc(n * n, sizeof(uint64_t))};
 		for (size_t i = 0; j->counts.elements && i < n * n; i++)
-			j->counts.elements[i] = c->count * (i % 3) / 2;
+			j->counts.elements[i] = c->gaps ? c->count * ((i + 1) % 4 / 2 == 0)
+							: c->count * (i % 3) / 2;
 		fb_traffic_spread(c->algorithm->collective, n, j->counts.elements);
-		for (size_t i = 0; j->counts.elements && i < n * n; i++)
-			j->counts.max = j->counts.elements[i] > j->counts.max
-						? j->counts.elements[i]
-						: j->counts.max;
+		fb_traffic_sizes(&j->counts);
 		j->op.counts = &j->counts;
 		j->op.count = j->counts.max;
 	}

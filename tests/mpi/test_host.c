@@ -228,10 +228,7 @@ static void fill_counts(struct bench *b, enum fb_collective collective, uint64_t
 	for (int i = 0; i < n * n; i++)
 		b->counts.elements[i] = (uint64_t)(i * 7 % 5) * count / 4;
 	fb_traffic_spread(collective, (size_t)n, b->counts.elements);
-	b->counts.max = 0;
-	for (int i = 0; i < n * n; i++)
-		if (b->counts.elements[i] > b->counts.max)
-			b->counts.max = b->counts.elements[i];
+	fb_traffic_sizes(&b->counts);
 }
 
 static struct fb_operation operation_of(struct bench *b, const struct fb_algorithm *a,

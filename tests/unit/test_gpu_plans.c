@@ -94,6 +94,7 @@ static void test_many_ranks(void)
 /*
  * Messages without bytes depend on each other by nothing but their order: a rank that ran calls
  * ahead would overwrite slots that are not read yet. Two slots and few threads show it soonest.
+ * In all blocks, and in some of those of unequal size.
  */
 static void test_no_bytes(void)
 {
@@ -106,6 +107,10 @@ static void test_no_bytes(void)
 
 		c.channels = c.algorithm->channels ? c.algorithm->channels : 1;
 		for (uint64_t seed = 0; seed < SEEDS && possible(&c); seed++)
+			try_case(&c, seed);
+		c.gaps = c.in_place = fb_collective_info(c.algorithm->collective)->unequal;
+		c.count = 2;
+		for (uint64_t seed = 0; seed < 4 * SEEDS && c.gaps && possible(&c); seed++)
 			try_case(&c, seed);
 	}
 }

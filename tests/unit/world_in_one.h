@@ -27,9 +27,7 @@ static inline void world_counts(struct world_in_one *w)
 	for (int i = 0; i < w->nranks * w->nranks; i++)
 		w->elements[i] = (uint64_t)(i * 7 + 3) % 5;
 	fb_traffic_spread(w->op.collective, (size_t)w->nranks, w->elements);
-	for (int i = 0; i < w->nranks * w->nranks; i++)
-		if (w->elements[i] > w->counts.max)
-			w->counts.max = w->elements[i];
+	fb_traffic_sizes(&w->counts);
 	w->op.counts = &w->counts;
 	w->op.count = w->counts.max;
 }

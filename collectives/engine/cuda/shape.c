@@ -29,10 +29,14 @@ enum {
 	LEAST_LINE_THREADS = 256, /* so many warps that records can go side by side */
 };
 
-/* Whether every rank's output depends on every rank's input. */
-static bool depends_on_all(enum fb_collective collective)
+/*
+ * Whether no rank finishes before all have begun. All_gather_v may have empty blocks among others:
+ * a rank passes them on without having waited for them, as nothing orders pieces without bytes.
+ */
+static bool depends_on_all(const struct fb_geometry *g)
 {
-	return !fb_collective_info(collective)->has_root && collective != FB_SEND_RECV;
+	return !fb_collective_info(g->collective)->has_root && g->collective != FB_SEND_RECV &&
+	       !(g->collective == FB_ALL_GATHER_V && g->counts && g->counts->empty);
 }
 
 /*
@@ -181,7 +185,7 @@ void fb_gpu_choose_slices(const struct fb_gpu_tuning *tuning, const struct fb_gp
 		limit = DIRECT_SLICE;
 	shape->nlanes = (int)(facts->lanes ? facts->lanes : 1);
 	shape->slots = power_of_two(tuning->slots ? tuning->slots : 8);
-	shape->all_depend = depends_on_all(g->collective);
+	shape->all_depend = depends_on_all(g);
 	if (slot_bytes)
 		limit = slot_bytes;
 	g->parts = channels;

@@ -3,6 +3,7 @@
  * All_gather_v, Bruck: as all_gather, bruck.
  *
  * ceil(log2 n) steps for any n. A message is a run of blocks, and its pieces have their own sizes.
+ * Each begins with the sender's own block, so the owner of a large one sends that log2 n times.
  */
 #include "collectives/algorithm/algorithm.h"
 

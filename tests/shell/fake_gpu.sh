@@ -55,6 +55,29 @@ for program in all_reduce all_gather reduce_scatter broadcast reduce all_to_all 
 	collective "$program"
 	copies "$program"
 done
+collective reduce_scatter_v
+
+# Blocks of unequal size, all but one of them empty. One block of all bytes has no more channels than
+# equal blocks have.
+printf '9,0,0\n' >"$FB_TMP/row"
+printf '9,0,0\n0,0,9\n0,0,0\n' >"$FB_TMP/rows"
+for program in all_to_all_v:matrix:rows all_gather_v:weights:row reduce_scatter_v:weights:row; do
+	IFS=: read -r program option file <<<"$program"
+	channels=
+	for sizes in "skew=0" "skew=1" "$option=$FB_TMP/$file"; do
+		runs 3 "$program" --engine cuda,copy --in-place both --launch graph \
+			"--$sizes" --bytes 12,3M
+		channels+="$(awk -F, '
+			NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			$at["engine"] == "cuda" && $at["protocol"] == "simple" &&
+				$at["bytes"] == 3145728 && $at["channels"] > most {
+				most = $at["channels"]
+			}
+			END { print most }' "$FB_TMP/out") "
+	done
+	[ "$program" = all_to_all_v ] || expect "channels" "$channels" "64 64 64 "
+	verdict "fake_gpu_unequal_$program"
+done
 
 runs 2 all_reduce --engine cuda --datatype all --redop all --algorithm one_shot,ring \
 	--bytes 24,10008

@@ -30,8 +30,9 @@ runs() {
 		[ "$program$place" = reduce_scatter_vyes ] && want=skipped
 		mpi=$(awk -F, -v place="$place" '
 			NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-			$at["engine"] == "mpi" && $at["in_place"] == place { print $at["status"] }' \
-			"$FB_TMP/out" | sed 's/few/ok/' | sort | uniq -c | tr -s ' ')
+			$at["engine"] == "mpi" && $at["in_place"] == place {
+				print $at["status"] }' "$FB_TMP/out" |
+			sed 's/few/ok/' | sort | uniq -c | tr -s ' ')
 		expect "rows of MPI, in place $place" "$mpi" " 2 $want"
 	done
 	[ "$(grep -cE ',host,.*,(ok|few),' "$FB_TMP/out")" -ge 12 ] ||

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/buffers.h"
 #include "collectives/engine/cuda/cuda_engine.h"
 #include "collectives/engine/plan_proof.h"
 #include "common/cuda/cuda_error.h"
@@ -35,18 +36,19 @@ static bool is_zero_copy(int rank, int peer, const void *arg)
 	return r->wires->far == FB_CUDA_NOTHING || node_of[rank] == node_of[peer];
 }
 
-/* Bytes of the larger of a rank's buffers. */
+/* Bytes of the largest buffer of any rank. */
 static uint64_t operation_bytes(const struct cuda_request *r)
 {
 	const struct fb_operation *op = r->op;
-	int n = r->engine->group->nranks, most = 0;
+	int n = r->engine->group->nranks;
+	uint64_t most = 0;
 
-	for (int out = 0; out < 2; out++) {
-		int blocks = fb_collective_blocks(op->collective, out, op->root, n, op->root);
+	for (int k = 0; k < 2 * n; k++) {
+		uint64_t elements = fb_buffers_elements(op, k % 2, k / 2, n);
 
-		most = blocks > most ? blocks : most;
+		most = elements > most ? elements : most;
 	}
-	return (uint64_t)most * op->count * fb_datatype_size(op->datatype);
+	return most * fb_datatype_size(op->datatype);
 }
 
 static struct fb_build_options build_options(const struct cuda_request *r)

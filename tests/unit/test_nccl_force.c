@@ -121,10 +121,11 @@ static void test_log(void)
 	CHECK_INT(ran.channels, 16);
 	CHECK(fb_nccl_ran_as(&ran, &ring) && fb_nccl_ran_as(&ran, &own));
 	CHECK(!fb_nccl_ran_as(&ran, &tree));
-	/* The last of several counts; other lines do not. */
+	/* The last of the largest: a group has smaller ones, too. Other lines do not count. */
 	fb_nccl_ran_parse(PREFIX "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}\n"
 			  PREFIX "AllReduce: 8 Bytes -> Algo TREE proto SIMPLE "
-			  "channel{Lo..Hi}={2..3}\n" PREFIX "something else", &ran);
+			  "channel{Lo..Hi}={2..3}\n" PREFIX "AllReduce: 4 Bytes -> Algo RING "
+			  "proto LL channel{Lo..Hi}={0..0}\n" PREFIX "something else", &ran);
 	CHECK_STR(ran.algorithm, "tree");
 	CHECK_STR(ran.protocol, "simple");
 	CHECK_INT(ran.channels, 2);

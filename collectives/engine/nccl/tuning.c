@@ -104,16 +104,31 @@ static bool parse_copies(const char *line, struct fb_nccl_ran *ran)
 	return true;
 }
 
+static uint64_t bytes_of(const char *line)
+{
+	const char *at = strstr(line, " Bytes -> ");
+
+	while (at && at > line && isdigit((unsigned char)at[-1]))
+		at--;
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
 void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran)
 {
+	uint64_t most = 0;
+
 	*ran = (struct fb_nccl_ran){.channels = 0};
 	while (*log) {
 		size_t n = strcspn(log, "\n");
+		struct fb_nccl_ran here;
 		char line[512];
 
 		snprintf(line, sizeof(line), "%.*s", (int)(n < 511 ? n : 511), log);
-		(void)(parse_classic(line, ran) || parse_symmetric(line, ran) ||
-		       parse_copies(line, ran));
+		if (bytes_of(line) >= most && (parse_classic(line, &here) ||
+		    parse_symmetric(line, &here) || parse_copies(line, &here))) {
+			*ran = here;
+			most = bytes_of(line);
+		}
 		log += n + (log[n] == '\n');
 	}
 }

@@ -35,7 +35,10 @@ struct fb_nccl_ran {
 	int cluster;                        /* CTAs of a cluster, from 2.31 on; 0: not in the log */
 };
 
-/* The last call in the log; zeroes if there is none. */
+/*
+ * The largest call in the log, the last of such, as blocks of unequal size are calls of a group.
+ * Zeroes if there is none.
+ */
 void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran);
 
 /* What the profiler reports of a call that the log does not name. Pure. */

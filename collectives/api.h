@@ -24,6 +24,7 @@
 #include "collectives/selection.h"
 #include "collectives/engine/engine.h"
 #include "collectives/state.h"
+#include "collectives/traffic.h"
 
 /* An engine on a group, and the tuning tables that say what `auto` means there. */
 struct fb_collectives {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/traffic.h"
 #include "common/base/error.h"
 #include "overlap/frame/frame.h"
 

@@ -57,8 +57,8 @@ for program in all_reduce all_gather reduce_scatter broadcast reduce all_to_all 
 done
 collective reduce_scatter_v
 
-# Blocks of unequal size, all but one of them empty. One block of all bytes has no more channels than
-# equal blocks have.
+# Blocks of unequal size, all but one of them empty. One block of all bytes has no more channels
+# than equal blocks have.
 printf '9,0,0\n' >"$FB_TMP/row"
 printf '9,0,0\n0,0,9\n0,0,0\n' >"$FB_TMP/rows"
 for program in all_to_all_v:matrix:rows all_gather_v:weights:row reduce_scatter_v:weights:row; do

@@ -44,7 +44,7 @@ verdict fake_gpu_mpi_unaware
 preload=$PWD/$FB_BUILD/tests/libfake_mpi_gpu.so
 [[ $FB_BUILD != /* ]] || preload=$FB_BUILD/tests/libfake_mpi_gpu.so
 for program in all_reduce all_gather reduce_scatter broadcast reduce all_to_all all_to_all_v \
-	gather scatter send_recv; do
+	gather scatter send_recv all_gather_v reduce_scatter_v; do
 	for ranks in 1 3; do
 		runs "$ranks" "$program" --cache all
 		rows 4 ',device,.*,(ok|few),.*, CUDA-aware'

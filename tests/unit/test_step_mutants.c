@@ -241,6 +241,12 @@ static bool has_kind(const char *program, const char *schedule, int kind)
 	return true;
 }
 
+#ifdef __SANITIZE_ADDRESS__ /* ten times slower, and the same code; some kinds need four ranks */
+enum { MOST_RANKS = 2, ALL_KINDS = false };
+#else
+enum { MOST_RANKS = 4, ALL_KINDS = true };
+#endif
+
 /* One schedule in all shapes and on all numbers of ranks: mutants of just the kinds it can have. */
 static void test_schedule(const struct fb_schedule_program *program, int schedule)
 {
@@ -248,14 +254,15 @@ static void test_schedule(const struct fb_schedule_program *program, int schedul
 
 	memcpy(before, caught, sizeof(before));
 	for (int shape = 0; shape < STEP_SHAPES; shape++)
-		for (int nranks = 1; nranks <= 4; nranks++)
+		for (int nranks = 1; nranks <= MOST_RANKS; nranks++)
 			test_step(program, schedule, shape, nranks);
 	printf("%-16s %-16s", program->name, program->schedules[schedule]);
 	for (int k = 0; k < KINDS; k++) {
 		bool any = caught[k] > before[k];
 
 		printf(" %6d", caught[k] - before[k]);
-		if (!check_that(any == has_kind(program->name, program->schedules[schedule], k),
+		if (ALL_KINDS &&
+		    !check_that(any == has_kind(program->name, program->schedules[schedule], k),
 				names[k], __FILE__, __LINE__))
 			printf("\t%s %s: %s mutants of this kind\n", program->name,
 			       program->schedules[schedule], any ? "unexpected" : "no");

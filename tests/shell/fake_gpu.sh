@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# timeout: 300
+# timeout: 900
 # full: ranks_1 ranks_2
 #
 # The host's side of the GPU engines, with a runtime whose kernels do nothing (tests/fake/cudart.c):

@@ -95,10 +95,9 @@ FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left)
 FB_DEVICE void NAME(store_rows)(uint64_t address, const union NAME(pack) *from, uint32_t left,
 				const uint32_t most)
 {
-	uint32_t front = (0 - (uint32_t)address) & 3;
-	uint32_t one = sizeof(ELEMENT) < 2 && front & 1 && left >= 1;
-	uint32_t two = sizeof(ELEMENT) < 4 && front & 2 && left >= one + 2;
-	uint32_t w[5] = {0}, at, value;
+	uint32_t one = sizeof(ELEMENT) < 2 && address & 1 && left >= 1;
+	uint32_t two = sizeof(ELEMENT) < 4 && (0 - (uint32_t)address) & 2 && left >= one + 2;
+	uint32_t front, w[5] = {0}, at, value;
 
 	FB_UNROLL
 	for (uint32_t i = 0; i < most / 4; i++)

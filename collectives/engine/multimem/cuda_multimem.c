@@ -276,8 +276,8 @@ static void place(struct multimem_request *r, bool one_shot)
 }
 
 /*
- * The same on all ranks, as each block meets the block of that number of the others; and the GPUs
- * hold all blocks that may be under way at once, or some would wait for others for good.
+ * The same on all ranks, as each block waits for the block of that number of the others. And the
+ * GPUs hold all blocks that may be under way at once, or some would wait for others for good.
  */
 static int shape(struct multimem_request *r, bool one_shot)
 {

@@ -4,18 +4,19 @@
  * emulations. Not run on hardware.
  *
  * A call is: barrier, data, barrier. The first says that all ranks' inputs are there and their
- * outputs are free, the last that all outputs are there and no input is read any more. Block b of a
- * rank meets block b of the others. That is enough at the beginning, as a kernel that has begun has
- * all of its stream behind it, and at the end, as a kernel ends with its last block.
+ * outputs are free, the last that all outputs are there and no input is read any more. Block b of
+ * a rank waits for block b of the others. That is enough at the beginning, as a kernel that has
+ * begun has all of its stream behind it, and at the end, as a kernel ends with its last block.
  *
- * Memory order (PTX ISA, memory consistency model): when a block has stored and loaded, it meets,
- * and each posting thread executes fence.acq_rel.sys and a relaxed store at system scope (fb_post).
- * The block's barrier orders all its threads' accesses before the fence, which is cumulative. Who
- * waits loads with acquire at system scope, and then its block meets. So causality is as in the
- * other engines. One thing is new: ranks write by one address what others read by another, the
- * memory's own and the multimem address, and such aliases need a fence.proxy.alias on the way from
- * one to the other. Both sides execute it, before they post and after they have waited, which is
- * once more than the model asks for. The data's multimem instructions are relaxed at system scope.
+ * Memory order (PTX ISA, memory consistency model): when a block has stored and loaded, it
+ * synchronises, and each posting thread executes fence.acq_rel.sys and a relaxed store at system
+ * scope (fb_post). The block's barrier orders all its threads' accesses before the fence, which is
+ * cumulative. Who waits loads with acquire at system scope, and then its block synchronises. So
+ * causality is as in the other engines. One thing is new: ranks write by one address what others
+ * read by another, the memory's own and the multimem address, and such aliases need a
+ * fence.proxy.alias on the way from one to the other. Both sides execute it, before they post and
+ * after they have waited, which is once more than the model asks for. The data's multimem
+ * instructions are relaxed at system scope.
  */
 #ifndef FB_COLLECTIVES_ENGINE_MULTIMEM_MULTIMEM_H
 #define FB_COLLECTIVES_ENGINE_MULTIMEM_MULTIMEM_H
@@ -25,7 +26,7 @@
 
 enum { FB_MULTIMEM_UNROLL = 4 }; /* 16-byte loads of a thread that are under way at once */
 
-FB_DEVICE void fb_multimem_meet(const struct fb_multimem_launch *l, uint64_t number)
+FB_DEVICE void fb_multimem_barrier(const struct fb_multimem_launch *l, uint64_t number)
 {
 	uint64_t arrived = sizeof(uint64_t) * FB_MULTIMEM_MOST_BLOCKS +
 			   sizeof(uint64_t) * FB_MULTIMEM_MOST_RANKS * (uint64_t)fb_block();
@@ -200,13 +201,13 @@ FB_DEVICE void fb_multimem_run(const struct fb_multimem_launch *l,
 		head = l->bytes;
 	packs = (l->bytes - head) / 16;
 	tail = head + 16 * packs;
-	fb_multimem_meet(l, number + 1);
+	fb_multimem_barrier(l, number + 1);
 	for (uint64_t at = first * size; at < head; at += team * size)
 		fb_multimem_element(l, at, kind);
 	fb_multimem_packs(l, head, packs, kind);
 	for (uint64_t at = tail + first * size; at < l->bytes; at += team * size)
 		fb_multimem_element(l, at, kind);
-	fb_multimem_meet(l, number + 2);
+	fb_multimem_barrier(l, number + 2);
 	if (!fb_thread())
 		fb_store_private(number_at, number + 2);
 }

@@ -89,6 +89,29 @@ awk -F, 'FNR == 1 { file++; next }
 	"$FB_TMP"/spans-{10ms,1s,other}/spans.csv || fail "arrivals of samples"
 verdict serve_spans
 
+# Intervals that hardly differ: --cv is about those of gamma.
+requests=20 go 3 --engine none --algorithm colocated --rate 100 --arrivals gamma --cv 0.01 \
+	--trace-out "$FB_TMP/even"
+awk -F, 'FNR == 1 || $1 in at { next }
+	{ at[$1] = $3; off = $3 - 1e4 * n++; bad += off < -1000 || off > 1000 }
+	END { exit bad || n != 20 }' "$FB_TMP/even/spans.csv" ||
+	fail "arrivals of --cv 0.01: $(cut -d, -f1-3 "$FB_TMP/even/spans.csv" | head -n 5 | xargs)"
+# A worker that runs one request at a time ends them in the order of their arrival, however long
+# their answers are.
+for i in 0 1 2 3 4 5; do
+	echo "{\"timestamp\": $i, \"input_length\": 2000," \
+		"\"output_length\": $((3100 - 600 * i)), \"hash_ids\": [$i]}"
+done >"$FB_TMP/shorter.jsonl"
+for ranks in 2 3; do
+	modes=([2]=colocated [3]=disaggregated)
+	requests=6 go $ranks --engine none,shm --algorithm "${modes[ranks]}" --rate 100000 \
+		--trace "$FB_TMP/shorter.jsonl" --most-batch 1 --trace-out "$FB_TMP/one-$ranks"
+	expect "order of answers by one request at a time, ${modes[ranks]}" \
+		"$(grep ',decode,' "$FB_TMP/one-$ranks/spans.csv" | sort -t, -s -g -k4 |
+			sed 's/^[^0-9]*\([0-9]*\).*/\1/' | xargs)" "0 1 2 3 4 5"
+done
+verdict serve_batch
+
 # All at once: a request waits for those before it, so the median time to the first token is a
 # large part of the whole. A loop that waits for answers before it asks again would say one
 # request's time.

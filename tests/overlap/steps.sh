@@ -263,8 +263,11 @@ done
 awk -v tight="${share[3]}" -v wide="${share[4]}" 'BEGIN { exit !(tight > 1000 * wide) }' ||
 	fail "shares of 1 us and of a minute: ${share[*]}"
 engine=host go "$MPI" 2 hazards --schedule late_input --delay 1us --bytes 4K --layers 1 \
-	--compute 100us --late-ranks 1
+	--compute 100us --late-ranks 1 --trace "$FB_TMP/late"
 [ "$(rows ',late_input,.*late_ranks=1[;,]')" -ge 1 ] || fail "no row with a late rank"
+# The ranks that wait for their input have a span of the host on their lane of computing.
+expect "ranks whose input is late" \
+	"$(sed -n 's/^rank \([01]\) compute,host .*/\1/p' "$FB_TMP/late/spans.csv" | xargs)" 0
 engine=host go "$MPI" 1 ddp --bytes 4K --bucket 0 --layers 1 --schedule overlap \
 	--blas-library /nowhere.so
 expect "rows without that BLAS" "$(rows ',skipped,--blas-library /nowhere.so: ')" 1

@@ -4,7 +4,8 @@
 # The steps of a search: which combinations each measures, which one it keeps, and their table.
 # Sourced by scripts/search.
 
-table_format='%-4s %-46s %6s %15s %8s  %-10s %s\n'
+# The setting comes last: it may be longer than any column.
+table_format='%-4s %6s %15s %8s  %-10s %-24s %s\n'
 
 # only_in A B: prints what A sets and B does not.
 only_in() {
@@ -25,7 +26,7 @@ note() {
 
 	echo "$*" >>"$results/steps.tsv"
 	# shellcheck disable=SC2059 # the format above
-	printf "$table_format" "$1" "$2" "$3" "$4 to $5" "$6" "$7" "$8"
+	printf "$table_format" "$1" "$3" "$4 to $5" "$6" "$7" "$8" "$2"
 }
 
 # list_rows STUDY FOLDER: what its programs would measure, as result files.
@@ -165,7 +166,7 @@ search() {
 	done
 	: >"$results/steps.tsv"
 	# shellcheck disable=SC2059 # the format above
-	printf "$table_format" step setting ratio '95% interval' launches '' ran
+	printf "$table_format" step ratio '95% interval' launches '' ran setting
 	if [ "$combinations" -le "$product" ]; then
 		search_product
 	else

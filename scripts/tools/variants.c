@@ -228,8 +228,8 @@ static void print(const struct effect *effect, size_t count, const char *base,
 	while (good < count && !isnan(effect[good].ratio))
 		good++;
 	if (!lines)
-		printf("%-44s %6s %15s %8s %6s %-10s %s\n", "variant", "ratio", "95% interval",
-		       "launches", "rows", "", "ran");
+		printf("%6s %15s %8s %6s  %-10s %-24s %s\n", "ratio", "95% interval", "launches",
+		       "rows", "", "ran", "variant");
 	for (size_t i = 0; i < count; i++) {
 		const struct effect *e = &effect[metric->rate && i < good ? good - 1 - i : i];
 		const char *variant = *e->variant ? e->variant : "-";
@@ -239,8 +239,8 @@ static void print(const struct effect *effect, size_t count, const char *base,
 			printf("%s\t%.4f\t%.4f\t%.4f\t%zu\t%zu\t%s\t%s\n", variant, e->ratio,
 			       e->low, e->high, e->launches, e->rows, verdict, ran);
 		else
-			printf("%-44s %6.3f %6.3f to %5.3f %8zu %6zu %-10s %s\n", variant, e->ratio,
-			       e->low, e->high, e->launches, e->rows, verdict, ran);
+			printf("%6.3f %6.3f to %5.3f %8zu %6zu  %-10s %-24s %s\n", e->ratio, e->low,
+			       e->high, e->launches, e->rows, verdict, ran, variant);
 	}
 	if (!lines)
 		printf("\nratio: %s by that of %s, geometric mean. Each interval is computed "

@@ -56,6 +56,21 @@ expect "program of old text" "$(value "$out/nccl-2.13.txt" program,cadence,datat
 expect "OSU counts a rank's block" "$(value "$out/osu_allgather-full.txt" \
 	memory,median_us,rank_min_us,rank_max_us bytes=4K)" device,8.4600,7.3600,9.9000
 expect "OSU's wrong data" "$(value "$out/osu_allgather-full.txt" status bytes=256K)" wrong
+# Both tools give all ranks equal blocks, which our rows of such collectives call skew=0. The
+# alltoallv_perf of rccl-tests has blocks of its own sizes, which have no such name.
+for title in Allgatherv All-to-Allv Reduce_scatter Allgather; do
+	sed "s/MPI-CUDA Allgather /MPI $title /" osu_allgather-full.txt >equal.txt
+	"$import" --csv "$FB_TMP/equal-$title" --ranks 4 equal.txt >/dev/null
+	value "$FB_TMP/equal-$title" operation,variant samples=1 bytes=64K:1M
+done | sort -u | tr '\n' ' ' >"$FB_TMP/got"
+expect "equal blocks" "$(cat "$FB_TMP/got")" \
+	'all_gather, all_gather_v,skew=0 all_to_all_v,skew=0 reduce_scatter_v,skew=0 '
+expect "equal blocks of IMB" "$(value "$out/imb.txt" variant operation=reduce_scatter_v bytes=8)" \
+	skew=0
+sed 's/all_reduce_perf/alltoallv_perf/' nccl-2.19.txt >unequal.txt
+"$import" --csv "$FB_TMP/unequal" unequal.txt >/dev/null
+expect "unequal blocks" "$(value "$FB_TMP/unequal" operation,variant bytes=8M in_place=no)" \
+	all_to_all_v,
 # 90.4 GB/s both ways: 64 KiB in 2 * 65536 / 90.4e9 s.
 expect "two directions" "$(value "$out/ib_send_bw-bidirectional.txt" \
 	median_us,algbw_GBps,busbw_GBps)" 1.4499,90.4,45.2

@@ -141,21 +141,13 @@ static void set_key(const struct state *s, struct fb_import_record *record, uint
 		    const char *group)
 {
 	const struct benchmark *b = s->benchmark;
-	const struct fb_collective_info *info =
-		b->collective < 0 ? NULL : fb_collective_info((enum fb_collective)b->collective);
-	int ranks = (int)fmin((double)record->row.ranks, 1e9);
+	bool collective = b->collective >= 0;
 
 	snprintf(record->operation, sizeof(record->operation), "%s", b->operation);
 	record->key.engine = "mpi";
 	record->key.memory = "host";
 	record->key.launch = s->nonblocking ? "nonblocking" : "blocking";
 	record->key.datatype = s->plain;
-	if (info && info->reduces && b->collective != FB_BARRIER) {
-		record->key.datatype = s->reduced;
-		record->key.redop = FB_SUM;
-	}
-	if (info && info->has_root)
-		record->key.root = 0;
 	record->key.bytes = size * (b->size == FB_SIZE_PER_RANK ? record->row.ranks : 1);
 	if (strstr(s->name, "_block"))
 		fb_import_variant(record, "benchmark", "%s", s->name);
@@ -163,14 +155,15 @@ static void set_key(const struct state *s, struct fb_import_record *record, uint
 		fb_import_variant(record, "group", "%s", group);
 	if (s->groups > 0)
 		fb_import_variant(record, "groups", "%.0f", s->groups);
-	record->counted_bytes = info ? (double)record->key.bytes : (double)size * b->counted;
+	if (collective)
+		fb_mpi_set_collective(record, (enum fb_collective)b->collective);
+	if (record->key.redop == FB_SUM)
+		record->key.datatype = s->reduced;
+	record->counted_bytes = collective ? (double)record->key.bytes : (double)size * b->counted;
 	/* Pairs share the rate of Uniband and Biband, both directions that of the latter. */
-	if (info)
-		record->bus_factor =
-			fb_collective_bus_factor((enum fb_collective)b->collective, ranks);
-	else if (!strcmp(b->name, "Uniband") || !strcmp(b->name, "Biband"))
-		record->bus_factor = (*b->name == 'U' ? 2.0 : 1.0) / ranks;
-	else if (b->counted < 2)
+	if (!strcmp(b->name, "Uniband") || !strcmp(b->name, "Biband"))
+		record->bus_factor = (*b->name == 'U' ? 2.0 : 1.0) / (double)record->row.ranks;
+	else if (!collective && b->counted < 2)
 		record->bus_factor = 1;
 }
 

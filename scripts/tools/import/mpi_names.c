@@ -23,3 +23,17 @@ enum fb_datatype fb_mpi_datatype(const char *name)
 			return types[i].type;
 	return FB_DATATYPES;
 }
+
+void fb_mpi_set_collective(struct fb_import_record *record, enum fb_collective collective)
+{
+	const struct fb_collective_info *info = fb_collective_info(collective);
+	int ranks = record->row.ranks < 1000000000 ? (int)record->row.ranks : 1000000000;
+
+	if (info->reduces && collective != FB_BARRIER)
+		record->key.redop = FB_SUM;
+	if (info->has_root)
+		record->key.root = 0;
+	record->bus_factor = fb_collective_bus_factor(collective, ranks);
+	if (info->unequal)
+		fb_import_variant(record, "skew", "0");
+}

@@ -246,8 +246,6 @@ static double number_of(const struct state *s, const struct fb_words *row, enum 
 static void set_key(const struct state *s, struct fb_import_record *record, uint64_t size)
 {
 	const struct title *title = s->title;
-	int ranks = record->row.ranks < 1000000000 ? (int)record->row.ranks : 1000000000;
-	bool collective = title->collective >= 0;
 
 	snprintf(record->operation, sizeof(record->operation), "%s", title->operation);
 	record->key.engine = s->engine;
@@ -259,16 +257,10 @@ static void set_key(const struct state *s, struct fb_import_record *record, uint
 				      : FB_ISOLATED;
 	record->key.datatype = s->datatype;
 	record->key.bytes = size * (title->size == FB_SIZE_PER_RANK ? record->row.ranks : 1);
-	if (collective && fb_collective_info((enum fb_collective)title->collective)->reduces &&
-	    title->collective != FB_BARRIER)
-		record->key.redop = FB_SUM;
-	if (collective && fb_collective_info((enum fb_collective)title->collective)->has_root)
-		record->key.root = 0;
-	if (collective)
-		record->bus_factor =
-			fb_collective_bus_factor((enum fb_collective)title->collective, ranks);
 	if (s->pairs > 0)
 		fb_import_variant(record, "pairs", "%.0f", s->pairs);
+	if (title->collective >= 0)
+		fb_mpi_set_collective(record, (enum fb_collective)title->collective);
 }
 
 /* Rates of the bandwidth tests are in 1e6 bytes per second, of all pairs and directions. */

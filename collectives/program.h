@@ -42,6 +42,21 @@ struct fb_collective_program {
 	const struct fb_option *options;   /* of unequal blocks; NULL: fb_collective_options */
 };
 
+/*
+ * What the descriptions of all programs with fb_block_options say behind their own sentences.
+ * `library_` and `nccl_` are what the project's algorithms run beside, `buffer_` is whose size
+ * BYTES is, and `equal_` is the collective of equal blocks.
+ */
+#define FB_BLOCK_DESCRIPTION(library_, nccl_, buffer_, equal_)                                     \
+	"The sizes follow --skew or --weights, and a rank may have nothing. Each of the "          \
+	"project's algorithms runs beside the MPI library's " library_ " and NCCL's " nccl_        \
+	" in a group, on the same buffers.\n\n"                                                    \
+	"BYTES is the size of " buffer_ ", which the blocks share by weight; with equal weights "  \
+	"sizes are those of " equal_ ". busbw is algbw * (n - 1) / n, n being the number of "      \
+	"ranks, as if blocks were even.\n\n"                                                       \
+	"A file of weights has one line and in it a number for each rank, separated by commas or " \
+	"blanks. Empty lines and what follows a # are passed over."
+
 /* The whole of main(): runs the program from start to end, returns the exit code. */
 int fb_collective_main(const struct fb_collective_program *program, int argc, char **argv);
 

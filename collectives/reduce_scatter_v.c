@@ -7,15 +7,9 @@ static const struct fb_collective_program program = {
 	.summary = "reduce_scatter with a size of its own for the block of each rank",
 	.description =
 		"Times reduce_scatter_v, which reduces gradients that are not cut evenly: FSDP "
-		"with a shard of another size on each rank. The sizes follow --skew or "
-		"--weights, and a rank may have nothing. Each of the project's algorithms runs "
-		"beside the MPI library's MPI_Reduce_scatter and NCCL's reductions in a group, on "
-		"the same buffers.\n\n"
-		"BYTES is the size of a rank's whole input, which the blocks share by weight; with "
-		"equal weights sizes are those of reduce_scatter. busbw is algbw * (n - 1) / n, n "
-		"being the number of ranks, as if blocks were even.\n\n"
-		"A file of weights has one line and in it a number for each rank, separated by "
-		"commas or blanks. Empty lines and what follows a # are passed over.",
+		"with a shard of another size on each rank. "
+		FB_BLOCK_DESCRIPTION("MPI_Reduce_scatter", "reductions", "a rank's whole input",
+				     "reduce_scatter"),
 	.options = fb_block_options,
 };
 

@@ -121,9 +121,6 @@ int fb_serve_run(void *instance, int calls)
 	int err = FB_OK;
 
 	for (int k = 0; k < calls && !err; k++) {
-		/* The first run's caches and connections were cold. */
-		if (i->runs == 1 && !i->sampling)
-			forget(i);
 		err = i->state->machine.world->rank ? fb_serve_work(i) : fb_serve_route(i);
 		i->runs++;
 	}
@@ -133,17 +130,14 @@ int fb_serve_run(void *instance, int calls)
 bool fb_serve_begin_samples(void *instance)
 {
 	struct fb_serve_instance *i = instance;
-	bool searches = i->plan.operation != FB_SERVE_REPLAY;
 
-	/* Runs before did not search; a single one was cold. */
-	if (searches || i->runs == 1)
-		forget(i);
+	/* Runs of the warm-up, however many, neither count nor change what arrives when. */
+	forget(i);
 	i->sampling = true;
-	/* Samples have the same arrivals, however many runs there was time to warm up with. */
 	i->runs = 0;
 	i->until = fb_clock_now(i->state->machine.session->clock) +
 		   i->state->machine.settings->max_time_s;
-	return searches;
+	return i->plan.operation != FB_SERVE_REPLAY;
 }
 
 size_t fb_serve_whole(void *instance, size_t runs)

@@ -71,13 +71,14 @@ if [ -x "$FB_BUILD/bin/plotdata" ]; then
 		fail "a timeline of requests"
 	holds "$FB_TMP/out" '^NAME.*prefill'
 fi
-# A sample's arrivals do not depend on how many runs there was time to warm up with. Other launches
-# have others.
+# A sample's requests and their arrivals do not depend on how many runs there was time to warm up
+# with. Other launches have other arrivals.
 usual=("${small[@]}")
 small=(--quiet --timeout "$((60 * slow))s" --run t --scale 0.02 --max-samples 1 --min-samples 1)
 for time in 10ms 1s; do
 	requests=6 go 3 --engine none --rate 100 --algorithm colocated --max-time "$time" \
 		--trace-out "$FB_TMP/spans-$time"
+	expect "requests of one sample after a warm-up of at most $time" "$(column requests)" 6
 done
 requests=6 go 3 --engine none --rate 100 --algorithm colocated --max-time 10ms --launch-index 1 \
 	--trace-out "$FB_TMP/spans-other"

@@ -13,6 +13,7 @@
 #ifndef FB_KVTRANSFER_SERVE_SERVE_H
 #define FB_KVTRANSFER_SERVE_SERVE_H
 
+#include "common/base/rng.h"
 #include "common/base/sizes.h"
 #include "common/measure/clock.h"
 #include "common/run/program.h"
@@ -244,12 +245,15 @@ struct fb_serve_instance {
 	int runs;
 };
 
-/* The seed of arrivals, and of a search's first rates: other launches have others, as runs do. */
+/*
+ * The seed of arrivals, and of a search's first rates. Runs add their number to it, so the seeds of
+ * other launches, and those that follow from the next --seed, are far away.
+ */
 static inline uint64_t fb_serve_seed(const struct fb_serve_instance *i)
 {
 	const struct fb_settings *settings = i->state->machine.settings;
 
-	return settings->seed + (settings->launch_index << 32);
+	return fb_mix64(settings->seed + (settings->launch_index << 32));
 }
 
 /*

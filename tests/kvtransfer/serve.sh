@@ -72,7 +72,8 @@ if [ -x "$FB_BUILD/bin/plotdata" ]; then
 	holds "$FB_TMP/out" '^NAME.*prefill'
 fi
 # A sample's requests and their arrivals do not depend on how many runs there was time to warm up
-# with. Other launches have other arrivals.
+# with. Other launches have other arrivals, and no two samples of launches with other seeds have the
+# same: the first one with --seed 2 is not the second one with --seed 1.
 usual=("${small[@]}")
 small=(--quiet --timeout "$((60 * slow))s" --run t --scale 0.02 --max-samples 1 --min-samples 1)
 for time in 10ms 1s; do
@@ -82,12 +83,22 @@ for time in 10ms 1s; do
 done
 requests=6 go 3 --engine none --rate 100 --algorithm colocated --max-time 10ms --launch-index 1 \
 	--trace-out "$FB_TMP/spans-other"
+requests=6 go 3 --engine none --rate 100 --algorithm colocated --max-time 10ms --seed 2 \
+	--trace-out "$FB_TMP/spans-first"
+small=("${small[@]:0:7}" --max-samples 2 --min-samples 2)
+requests=6 go 3 --engine none --rate 100 --algorithm colocated --max-time 1min --seed 1 \
+	--trace-out "$FB_TMP/spans-second"
 small=("${usual[@]}")
 awk -F, 'FNR == 1 { file++; next }
 	(file, $1) in at { next }
 	{ at[file, $1] = $3; n[file]++; off = $3 - at[1, $1]; bad[file] += off * off > 1 }
 	END { exit bad[2] || bad[3] != 5 || n[1] != 6 || n[2] != 6 || n[3] != 6 }' \
 	"$FB_TMP"/spans-{10ms,1s,other}/spans.csv || fail "arrivals of samples"
+awk -F, 'FNR == 1 { file++; next }
+	(file, $1) in at { next }
+	{ at[file, $1] = $3; off = $3 - at[1, $1]; other += off * off > 1 }
+	END { exit other != 5 }' "$FB_TMP"/spans-{first,second}/spans.csv ||
+	fail "samples with other seeds have the same arrivals"
 verdict serve_spans
 
 # Intervals that hardly differ: --cv is about those of gamma.

@@ -207,6 +207,16 @@ static int azure_line(struct fb_trace *t, const struct fb_trace_config *config, 
 	return FB_OK;
 }
 
+/* By time, and requests of one moment as they were in the file: `at` is the place there. */
+static int by_arrival(const void *a, const void *b)
+{
+	const struct fb_request *x = a, *y = b;
+
+	if (x->recorded == y->recorded)
+		return (x->at > y->at) - (x->at < y->at);
+	return x->recorded > y->recorded ? 1 : -1;
+}
+
 static int read_file(struct fb_trace *t, const struct fb_trace_config *config)
 {
 	char *line = malloc(LINE_CHARS);
@@ -233,6 +243,10 @@ static int read_file(struct fb_trace *t, const struct fb_trace_config *config)
 	}
 	if (!err && !t->count)
 		err = fb_error(FB_EINPUT, "%s: no request", config->source);
+	/* A request that is looked at late would seem to have waited for the service. */
+	for (uint32_t i = 0; i < t->count; i++)
+		t->request[i].at = i;
+	qsort(t->request, t->count, sizeof(*t->request), by_arrival);
 	if (f)
 		fclose(f);
 	free(line);

@@ -156,3 +156,16 @@ double fb_series_quantile(struct fb_series *s, double q)
 	qsort(s->value, s->n, sizeof(*s->value), by_size);
 	return fb_sorted_quantile(s->value, s->n, q);
 }
+
+void fb_series_interval(const struct fb_series *s, size_t repetitions, double result[3])
+{
+	double *scratch = calloc(2 * s->n + 1, sizeof(*scratch));
+	struct fb_summary summary;
+
+	if (scratch && s->n && !fb_summarise(s->value, s->n, scratch, &summary)) {
+		result[0] = summary.median;
+		result[1] = s->n < repetitions ? (double)NAN : summary.median_low;
+		result[2] = s->n < repetitions ? (double)NAN : summary.median_high;
+	}
+	free(scratch);
+}

@@ -81,4 +81,12 @@ int fb_account_trace(const struct fb_served *served, uint32_t n, const char *fol
 /* A quantile of samples; NAN below a floor: 1 for 0.5, else as stats.h has it for rows. */
 double fb_series_quantile(struct fb_series *samples, double q);
 
+/*
+ * The median of values of repetitions, and the ends of its 95% interval. NAN as ends where values
+ * are too few for an interval, or where some of `repetitions` have no value. These are not like the
+ * others: no rate was too high, or one of two modes was much better. So the interval of the others
+ * would be too narrow, and in the wrong place. All stay as they are where there is no value at all.
+ */
+void fb_series_interval(const struct fb_series *values, size_t repetitions, double result[3]);
+
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/measure/stats.h"
 #include "common/measure/watchdog.h"
 #include "common/record/timeline.h"
 #include "kvtransfer/serve/serve.h"
@@ -168,20 +167,6 @@ int fb_serve_check(void *instance, int calls, struct fb_mismatch *bad)
 	return FB_OK;
 }
 
-/* Median and the 95% interval of it, where there are samples enough. */
-static void put_interval(const struct fb_series *s, double *value)
-{
-	double *scratch = calloc(2 * s->n + 1, sizeof(*scratch));
-	struct fb_summary summary;
-
-	if (scratch && s->n && !fb_summarise(s->value, s->n, scratch, &summary)) {
-		value[0] = summary.median;
-		value[1] = summary.median_low;
-		value[2] = summary.median_high;
-	}
-	free(scratch);
-}
-
 /* Of the requests that a replay has at least, so not of how many a search took last. */
 static void put_lengths(const struct fb_serve_instance *i, double *value)
 {
@@ -276,15 +261,13 @@ static void trace(const struct fb_serve_instance *i)
 }
 
 /*
- * Who has the greater knee. Repetitions without a quotient are those in which one mode is much
- * better, so what the others show is not the whole. Short replays may make one knee alone too high.
+ * Who has the greater knee. Without an interval of the quotient it is undecided: both comparisons
+ * are false. Short replays may make one knee alone too high.
  */
 static const char *winner(const struct fb_serve_instance *i, const double *value)
 {
 	double excess = fmax(i->excess, 1);
 
-	if (i->ratio.n < (size_t)i->whole)
-		return "undecided";
 	if (value[FB_SERVE_RATIO_LOW] > excess)
 		return "disaggregated-wins";
 	return value[FB_SERVE_RATIO_HIGH] < 1 / excess ? "colocated-wins" : "undecided";
@@ -293,6 +276,7 @@ static const char *winner(const struct fb_serve_instance *i, const double *value
 void fb_serve_describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_serve_instance *i = instance;
+	size_t whole = (size_t)i->whole;
 
 	put_path(i, traits);
 	traits->bound_us = (double)NAN;
@@ -306,9 +290,9 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	if (i->plan.operation == FB_SERVE_REPLAY)
 		put_requests(i, traits->extra);
 	else
-		put_interval(&i->knee, &traits->extra[FB_SERVE_KNEE_RPS]);
-	put_interval(&i->ratio, &traits->extra[FB_SERVE_RATIO]);
-	put_interval(&i->interference, &traits->extra[FB_SERVE_INTERFERENCE]);
+		fb_series_interval(&i->knee, whole, &traits->extra[FB_SERVE_KNEE_RPS]);
+	fb_series_interval(&i->ratio, whole, &traits->extra[FB_SERVE_RATIO]);
+	fb_series_interval(&i->interference, 0, &traits->extra[FB_SERVE_INTERFERENCE]);
 	put_placement(i, traits->extra);
 	if (i->kneeless)
 		fb_traits_flag(traits, "no-knee");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How serve searches for a knee: when it is decided whether a request, and enough of them, meet the
- * objective; which rates are tried; and that what is known from the search before does not bias the
- * next one.
+ * objective; which rates are tried; that what is known from the search before does not bias the
+ * next one; and the interval of repetitions.
  */
 #include "common/base/rng.h"
 #include "kvtransfer/serve/account.h"
@@ -264,6 +264,31 @@ static void test_spread_of_knees(void)
 	CHECK(parts >= 9);
 }
 
+/*
+ * Quotients of both knees, a pair in each repetition: the interval of their median is between the
+ * ends of six. A seventh repetition without a quotient is one that the six say nothing about.
+ */
+static void test_interval_of_pairs(void)
+{
+	double quotient[] = {1.3, 0.9, 1.2, 1.5, 1.1, 1.4}, nothing[3] = {1, 2, 3}, result[3];
+	struct fb_series s = {.value = quotient, .n = 6};
+
+	fb_series_interval(&s, 6, result);
+	CHECK_NEAR(result[0], 1.25, 1e-9);
+	CHECK_NEAR(result[1], 0.9, 1e-9);
+	CHECK_NEAR(result[2], 1.5, 1e-9);
+	fb_series_interval(&s, 7, result);
+	CHECK_NEAR(result[0], 1.25, 1e-9);
+	CHECK(isnan(result[1]) && isnan(result[2]));
+	s.n = 5;
+	fb_series_interval(&s, 5, result);
+	CHECK_NEAR(result[0], 1.2, 1e-9);
+	CHECK(isnan(result[1]) && isnan(result[2]));
+	s.n = 0;
+	fb_series_interval(&s, 2, nothing);
+	CHECK(nothing[0] == 1 && nothing[1] == 2 && nothing[2] == 3);
+}
+
 int main(void)
 {
 	test_fate_of_requests();
@@ -275,5 +300,6 @@ int main(void)
 	test_unbiased_knee();
 	test_coverage_of_knees();
 	test_spread_of_knees();
+	test_interval_of_pairs();
 	return check_done("knee");
 }

@@ -39,7 +39,9 @@ static const char description[] =
 	"go to one file, with the further columns of all; rows that are there twice are kept "
 	"once; environments and the launches.csv of sweeps are joined such that each fact and "
 	"each mark can be told which launch it belongs to (docs/csv.md). The "
-	"result is held to the schema before it gets its name.\n\n"
+	"result is held to the schema before it gets its name. Launches that were started with "
+	"the same --seed and --launch-index are joined with a warning, because their rows have the "
+	"same order.\n\n"
 	"Exit code: 0 good; 3 the input cannot be used; 5 the folder could not be written. "
 	"Unless it is 0, nothing is left.";
 

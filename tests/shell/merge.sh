@@ -99,6 +99,31 @@ joins 'all_reduce: launch 0 of d is now launch 2' --renumber c a d d
 same renumbered
 verdict merge_renumber
 
+# Launches that were started with one --seed and --launch-index are not independent. The options
+# tell it, so that a launch that got its number in an earlier merge is found as well.
+part same/x program.all_reduce.0.option.seed=7 program.all_reduce.0.option.launch-index=0
+part same/y program.all_reduce.0.option.seed=7 program.all_reduce.0.option.launch-index=0
+part same/z program.all_reduce.0.option.seed=8 program.all_reduce.0.option.launch-index=0
+for name in x y z; do
+	{ echo "$header"; row all_reduce 0 8 "1.$(printf %d "'$name")"; } \
+		>same/$name/all_reduce.csv
+done
+joins 'launch 0 of same/z is now launch 1' --renumber same/x same/z
+mv joined same/xz
+"$merge" --csv joined --renumber same/xz same/y >out 2>err
+expect "exit code of equal launches" $? 0
+expect "warnings about equal launches" "$(wc -l <err)" 1
+holds err 'had the same --seed and --launch-index, such as 0 and 2 of all_reduce:'
+"$merge" --csv same/zx --renumber same/z same/x >out
+rm -rf joined
+"$merge" --csv joined --renumber same/zx same/y >out 2>err
+holds err 'had the same --seed and --launch-index, such as 1 and 2 of all_reduce:'
+# The parts of one launch, or a launch and its copy, are one launch.
+{ echo "$header"; row all_reduce 0 64 2.0000; } >same/y/all_reduce.csv
+joins '^all_reduce.csv: 2 rows of 1 launches' same/x same/y
+joins 'twice' --renumber same/x same/x
+verdict merge_order
+
 # Repetitions (--raw) follow their launch.
 raw=run,launch_index,program,row,repetition,time_us
 printf '%s\nstudy,0,all_reduce,0,0,1.0\nstudy,0,all_reduce,0,1,1.1\n' $raw >a/samples.csv

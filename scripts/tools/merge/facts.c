@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joins environments and keeps track of which launch a fact belongs to; see merge.h. */
+#include "common/base/error.h"
 #include "common/record/csv.h"
 #include "common/system/environment.h"
 #include "scripts/tools/lib/memory.h"
@@ -84,6 +85,10 @@ static void collect(const struct fb_merge *merge, struct facts *facts)
 
 			memcpy(fact.field, sheet->row[i].cell, sizeof(fact.field));
 			own = is_of_launch(merge, fact.source, fact.field[KEY], &launch, &rest);
+			if (launch && !strcmp(rest, "option.seed"))
+				merge->launch[launch - merge->launch].seed = fact.field[VALUE];
+			if (launch && !strcmp(rest, "option.launch-index"))
+				merge->launch[launch - merge->launch].index = fact.field[VALUE];
 			push(facts, &fact,
 			     launch ? launch_key(launch, "", rest) : sheet->row[i].cell[KEY], own);
 		}
@@ -220,6 +225,29 @@ static void put_subject(const struct fb_merge *merge, FILE *out, const struct fa
 	}
 }
 
+/* Whether two launches of a program are different, but were started with the same options. */
+static bool same_order(const struct fb_merge_launch *a, const struct fb_merge_launch *b)
+{
+	return !strcmp(a->program, b->program) && a->after != b->after && a->seed && b->seed &&
+	       !strcmp(a->seed, b->seed) && a->index && b->index && !strcmp(a->index, b->index);
+}
+
+static void warn_order(const struct fb_merge *merge)
+{
+	for (size_t i = 0; i < merge->nlaunches * merge->nlaunches; i++) {
+		const struct fb_merge_launch *a = &merge->launch[i / merge->nlaunches];
+		const struct fb_merge_launch *b = &merge->launch[i % merge->nlaunches];
+
+		if (a <= b || !same_order(a, b))
+			continue;
+		fb_warn("launches had the same --seed and --launch-index, such as %" PRIu64 " and "
+			"%" PRIu64 " of %s: their rows have the same order, and serve's requests "
+			"the same arrivals, so the launches are not independent",
+			b->after, a->after, a->program);
+		return;
+	}
+}
+
 void fb_merge_put_facts(const struct fb_merge *merge, FILE *out)
 {
 	struct facts facts = {.count = 0}, joined = {.count = 0};
@@ -236,4 +264,5 @@ void fb_merge_put_facts(const struct fb_merge *merge, FILE *out)
 		n = subject_length(&joined, i);
 		put_subject(merge, out, &joined.fact[i], n);
 	}
+	warn_order(merge);
 }

@@ -21,6 +21,7 @@ struct fb_merge_launch {
 	const char *run;     /* the same; "" where its rows are of several */
 	size_t source;
 	uint64_t before, after; /* launch_index as read and as written */
+	const char *seed, *index; /* the options it was started with; NULL: no fact says so */
 	bool contradicts;	/* a row differs from the row of equal key of an earlier source */
 	size_t rows, dropped;
 	uint64_t copied; /* the latest launch (as written) that a dropped row is in */
@@ -72,7 +73,8 @@ const struct fb_merge_launch *fb_merge_find_launch(const struct fb_merge *merge,
  * is written for each launch of the sources that have it, as program.NAME.LAUNCH.env.KEY with its
  * scope, host and rank. Keys of facts that belong to a launch get its new number. If parts of one
  * launch differ in such a fact, the later ones are written as program.NAME.LAUNCH.partN.KEY. The
- * caller checks for write errors.
+ * caller checks for write errors. Warns if different launches had the same --seed and
+ * --launch-index.
  */
 void fb_merge_put_facts(const struct fb_merge *merge, FILE *out);
 

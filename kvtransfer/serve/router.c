@@ -300,11 +300,11 @@ int fb_router_replay(struct fb_router *r, double rate, bool whole, double *share
 	r->wanted = i->count;
 	r->decided = false;
 	r->look = 0;
-	begin = fb_router_now(r);
 	for (int w = 0; w < i->plan.workers; w++) {
 		fb_pool_reset(&i->pool[w]);
 		r->load[w] = 0;
 	}
+	begin = fb_router_now(r); /* what comes before is no wait of the first request */
 	for (uint32_t k = 0; k < i->count; k++)
 		i->served[k] = (struct fb_served){.planned = begin + i->trace.request[k].at,
 						  .output = i->trace.request[k].output};

@@ -110,6 +110,7 @@ struct fb_step_state {
 				       * drives; NULL: not needed yet */
 	struct fb_openblas blas;     /* if .library */
 	bool blas_tried;
+	double announced_flop; /* of the longest step whose time was announced */
 	struct fb_nvtx nvtx;         /* ranges for a profiler around steps and their parts */
 	/* --find-bucket */
 	struct fb_golden golden;        /* as each search begins */

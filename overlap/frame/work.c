@@ -4,6 +4,7 @@
  * that the computing takes alone. The number for a given time is found in two trials, because the
  * time per token changes with the number of tokens.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,12 @@ enum {
 	STEP_TOKENS = 16,    /* there, for its matrix units */
 	MOST_TOKENS = 1 << 20,
 	TRIALS = 3,
+	PART_ROWS = 16,      /* of a product that is timed: with fewer it would be slower */
+	LONG_STEP_S = 5,
 };
+
+/* Processors: less is never announced, and of a task so much is timed. */
+static const double long_flop = 10e9, part_flop = 0.5e9;
 
 double fb_step_flop(const struct fb_dag *dag)
 {
@@ -237,6 +243,52 @@ static int make_first(struct fb_step_instance *i)
 	return err;
 }
 
+/* Local: seconds that the step's computing takes, by a part of its largest task. */
+static double estimate(const struct fb_step_instance *i)
+{
+	const struct fb_task *largest = NULL;
+	double start, flop;
+	unsigned parts;
+
+	for (int t = 0; t < i->dag.ntasks; t++)
+		if (!largest || fb_work_flop(&i->dag.tasks[t].work) > fb_work_flop(&largest->work))
+			largest = &i->dag.tasks[t];
+	if (!largest)
+		return 0;
+	flop = fb_work_flop(&largest->work);
+	parts = (unsigned)fmin(flop / part_flop, (double)largest->work.m / PART_ROWS);
+	parts = parts ? parts : 1;
+	start = fb_clock_now(i->state->session->clock);
+	fb_host_compute_run(&i->compute[largest->lane], &largest->work, 0, parts);
+	return (fb_clock_now(i->state->session->clock) - start) * parts * fb_step_flop(&i->dag) /
+	       fmax(flop, 1);
+}
+
+/*
+ * Collective: says before the first of such steps that they take long. On processors the number of
+ * tokens that suits a GPU takes minutes, without any row, or longer than --timeout.
+ */
+static void announce(struct fb_step_instance *i)
+{
+	struct fb_step_state *s = i->state;
+	double own[2] = {fb_step_flop(&i->dag), 0}, most[2];
+	char by[FB_REASON_CHARS];
+
+	MPI_Allreduce(own, most, 1, MPI_DOUBLE, MPI_MAX, s->session->world->comm);
+	if (most[0] < long_flop || most[0] <= s->announced_flop)
+		return;
+	own[1] = estimate(i);
+	MPI_Allreduce(own, most, 2, MPI_DOUBLE, MPI_MAX, s->session->world->comm);
+	s->announced_flop = most[0];
+	fb_step_compute_text(i, by, sizeof(by));
+	if (most[1] >= LONG_STEP_S && s->session->world->rank == 0)
+		fb_warn("a step of %s computes %.0f GFLOP on a rank, which takes about %.0f s here "
+			"(%s), and a row takes several steps: expected fewer --tokens, or a "
+			"--timeout of several steps (it is %g s)",
+			s->program->name, most[0] * 1e-9, most[1], by,
+			s->session->settings->timeout_s);
+}
+
 int fb_step_open_work(struct fb_step_instance *i)
 {
 	uint64_t tokens = known_tokens(i);
@@ -245,6 +297,8 @@ int fb_step_open_work(struct fb_step_instance *i)
 	i->build.tokens = tokens ? tokens : i->device ? STEP_TOKENS : 1;
 	if (!err)
 		err = make_first(i);
+	if (!err && tokens && !i->device)
+		announce(i);
 	if (err || tokens || !i->has_tokens)
 		return err;
 	err = calibrate(i);

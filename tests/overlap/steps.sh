@@ -253,6 +253,20 @@ scripts/launch 1 "$FB_BUILD/bin/moe" "${small[@]}" --engine host --trace "$FB_TM
 holds "$FB_TMP/err" 'cannot create the folder.*out'
 verdict steps_trace
 
+# That steps take long is said before the first one. Nobody waits for its end.
+scripts/launch 1 "$FB_BUILD/bin/moe" "${small[@]}" --engine host --blas-library none --tokens 256 \
+	>/dev/null 2>"$FB_TMP/err" &
+while kill -0 $! 2>/dev/null && ! grep -q 'a step of' "$FB_TMP/err"; do
+	sleep 0.1
+done
+kill $! 2>/dev/null
+wait $! 2>/dev/null
+holds "$FB_TMP/err" 'warning: a step of moe computes 241 GFLOP on a rank, which takes about'
+grep -q 'no progress' "$FB_TMP/err" && fail "the warning came behind the first step"
+engine=host go "$MPI" 1 moe --hidden 64 --ffn 64 --tokens 4
+grep -q 'a step of' "$FB_TMP/out" && fail "a short step was announced"
+verdict steps_long
+
 # Options that only a row or a message shows: a share of the time that a step may take, ranks whose
 # input is late, and a library that is not there.
 for budget in 1us 1min; do

@@ -20,16 +20,18 @@ void *fake_green_function(const char *symbol);
  * --- cudart_multicast.c ----------------------------------------------------------------------
  *
  * A function of multicast objects, or else as fake_green_function. Whether a step is to work on
- * this rank. Notes the step if the handle is an object's. Mappings of all memory; false: of an
- * object, or *code. Where each rank has what an object's address stands for; how many there are.
+ * this rank. Handles that come and go, if they are an object's. Mappings of all memory, where
+ * false: of an object, or *code. Where each rank has what an object's address stands for; how many
+ * there are.
  */
 void *fake_multicast_function(const char *symbol);
 bool fake_multicast_works(const char *step);
-bool fake_is_multicast(CUmemGenericAllocationHandle handle);
-CUresult fake_multicast_note(const char *step, CUmemGenericAllocationHandle handle);
+CUresult fake_multicast_import(CUmemGenericAllocationHandle handle);
+CUresult fake_multicast_release(CUmemGenericAllocationHandle handle);
 bool fake_multicast_map(CUdeviceptr at, size_t bytes, CUmemGenericAllocationHandle handle,
 			CUresult *code);
-void fake_multicast_unmap(CUdeviceptr at);
+CUresult fake_multicast_unmap(CUdeviceptr at, size_t bytes);
+CUresult fake_multicast_unreserve(CUdeviceptr at, size_t bytes);
 int fake_multicast_replicas(uint64_t address, char **replica);
 
 /*

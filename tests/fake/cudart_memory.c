@@ -44,9 +44,11 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes,
 
 static CUresult release(CUmemGenericAllocationHandle handle)
 {
-	CUresult code = fake_multicast_note("release", handle);
+	CUresult code = fake_multicast_release(handle);
 
-	return close((int)handle) ? CUDA_ERROR_INVALID_VALUE : code;
+	return code != CUDA_SUCCESS ? code
+	       : close((int)handle) ? CUDA_ERROR_INVALID_VALUE
+				    : CUDA_SUCCESS;
 }
 
 static CUresult export(void *to, CUmemGenericAllocationHandle handle,
@@ -61,7 +63,7 @@ static CUresult export(void *to, CUmemGenericAllocationHandle handle,
 static CUresult import(CUmemGenericAllocationHandle *handle, void *from,
 		       CUmemAllocationHandleType type)
 {
-	CUresult code = fake_multicast_note("import", (CUmemGenericAllocationHandle)(intptr_t)from);
+	CUresult code = fake_multicast_import((CUmemGenericAllocationHandle)(intptr_t)from);
 	int fd = code == CUDA_SUCCESS ? dup((int)(intptr_t)from) : -1;
 
 	*handle = (CUmemGenericAllocationHandle)fd;
@@ -84,7 +86,11 @@ static CUresult reserve(CUdeviceptr *address, size_t bytes, size_t alignment, CU
 
 static CUresult unreserve(CUdeviceptr address, size_t bytes)
 {
-	return munmap(at(address), bytes) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	CUresult code = fake_multicast_unreserve(address, bytes);
+
+	return code != CUDA_SUCCESS	   ? code
+	       : munmap(at(address), bytes) ? CUDA_ERROR_INVALID_VALUE
+					    : CUDA_SUCCESS;
 }
 
 static CUresult map(CUdeviceptr address, size_t bytes, size_t offset,
@@ -102,7 +108,10 @@ static CUresult map(CUdeviceptr address, size_t bytes, size_t offset,
 
 static CUresult unmap(CUdeviceptr address, size_t bytes)
 {
-	fake_multicast_unmap(address);
+	CUresult code = fake_multicast_unmap(address, bytes);
+
+	if (code != CUDA_SUCCESS)
+		return code;
 	return mmap(at(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		    0) == MAP_FAILED
 		       ? CUDA_ERROR_INVALID_VALUE

@@ -5,7 +5,9 @@
  * read or written but by the emulated instructions, which find the memory by them.
  *
  * FB_FAKE_MULTICAST=STEP@RANK: this step fails on that rank. "right": none does. With
- * FB_FAKE_MULTICAST_LOG=FILE each process writes each call into FILE.<pid>.
+ * FB_FAKE_MULTICAST_LOG=FILE each process writes each call into FILE.<pid>. Calls in an order that
+ * loses an object, or memory that switches may still reach, are refused and written as misuse;
+ * so is what is left when the process ends. Drivers do not refuse all of them.
  */
 #include <cuda.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/system/launcher.h"
@@ -37,8 +40,11 @@ static struct mapping {
 	size_t bytes;
 	int fd;
 	bool multicast;
+	ino_t bound; /* the object to which this memory is bound; 0: none */
 	char *replica[MOST_RANKS];
 } mappings[MOST_MAPPINGS];
+
+static int handles; /* of objects, which this process has */
 
 static void log_call(const char *what)
 {
@@ -70,7 +76,60 @@ static CUresult call(const char *step)
 	return fake_multicast_works(step) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-bool fake_is_multicast(CUmemGenericAllocationHandle handle)
+static CUresult misuse(const char *what)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "misuse: %s", what);
+	log_call(line);
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+static ino_t number_of(int fd)
+{
+	struct stat s;
+
+	if (fstat(fd, &s))
+		abort();
+	return s.st_ino;
+}
+
+/* Memory that is bound to the object, or NULL. */
+static struct mapping *find_bound(ino_t object)
+{
+	for (int i = 0; i < MOST_MAPPINGS; i++)
+		if (mappings[i].at && mappings[i].bound == object)
+			return &mappings[i];
+	return NULL;
+}
+
+static bool is_mapped(ino_t object)
+{
+	for (int i = 0; i < MOST_MAPPINGS; i++)
+		if (mappings[i].at && mappings[i].multicast &&
+		    number_of(mappings[i].fd) == object)
+			return true;
+	return false;
+}
+
+/* A process that ends by itself has given everything back. */
+__attribute__((destructor)) static void look_back(void)
+{
+	bool mapped = false, bound = false;
+
+	for (int i = 0; i < MOST_MAPPINGS; i++) {
+		mapped |= mappings[i].at && mappings[i].multicast;
+		bound |= mappings[i].at && mappings[i].bound;
+	}
+	if (handles)
+		(void)misuse("an object is left");
+	if (mapped)
+		(void)misuse("a mapping of an object is left");
+	if (bound)
+		(void)misuse("memory is left bound");
+}
+
+static bool is_multicast(CUmemGenericAllocationHandle handle)
 {
 	static const char name[] = "/memfd:multicast";
 	char path[64], link[64] = "";
@@ -80,9 +139,29 @@ bool fake_is_multicast(CUmemGenericAllocationHandle handle)
 	       !strncmp(link, name, sizeof(name) - 1);
 }
 
-CUresult fake_multicast_note(const char *step, CUmemGenericAllocationHandle handle)
+CUresult fake_multicast_import(CUmemGenericAllocationHandle handle)
 {
-	return fake_is_multicast(handle) ? call(step) : CUDA_SUCCESS;
+	CUresult code = is_multicast(handle) ? call("import") : CUDA_SUCCESS;
+
+	handles += is_multicast(handle) && code == CUDA_SUCCESS;
+	return code;
+}
+
+CUresult fake_multicast_release(CUmemGenericAllocationHandle handle)
+{
+	ino_t object;
+	CUresult code;
+
+	if (!is_multicast(handle))
+		return CUDA_SUCCESS;
+	object = number_of((int)handle);
+	if (find_bound(object))
+		return misuse("an object is released to which memory is bound");
+	if (is_mapped(object))
+		return misuse("an object is released that is mapped");
+	code = call("release");
+	handles -= code == CUDA_SUCCESS;
+	return code;
 }
 
 static struct object *open_object(int fd)
@@ -109,6 +188,7 @@ static CUresult create(CUmemGenericAllocationHandle *handle, const CUmulticastOb
 	o->devices = prop->numDevices;
 	o->bytes = prop->size;
 	munmap(o, sizeof(*o));
+	handles++;
 	*handle = (CUmemGenericAllocationHandle)fd;
 	return CUDA_SUCCESS;
 }
@@ -141,14 +221,15 @@ static CUresult bind_address(CUmemGenericAllocationHandle handle, size_t offset,
 	struct mapping *m = find(memory);
 	unsigned i;
 
-	if (code == CUDA_SUCCESS && (!m || m->multicast || m->at != memory || offset ||
+	if (code == CUDA_SUCCESS && (!m || m->multicast || m->at != memory || offset || m->bound ||
 				     bytes != m->bytes || bytes != o->bytes ||
-				     o->added != o->devices))
-		code = CUDA_ERROR_INVALID_VALUE;
+				     find_bound(number_of((int)handle)) || o->added != o->devices))
+		code = misuse("memory is bound that cannot be");
 	if (code == CUDA_SUCCESS) {
 		i = __atomic_fetch_add(&o->bound, 1, __ATOMIC_SEQ_CST);
 		o->slot[i].fd = m->fd;
 		o->slot[i].pid = getpid();
+		m->bound = number_of((int)handle);
 	}
 	munmap(o, sizeof(*o));
 	return code;
@@ -157,8 +238,13 @@ static CUresult bind_address(CUmemGenericAllocationHandle handle, size_t offset,
 static CUresult unbind(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset,
 		       size_t bytes)
 {
-	struct object *o = open_object((int)handle);
+	struct mapping *m = find_bound(number_of((int)handle));
+	struct object *o;
 
+	if (!m || offset || bytes != m->bytes)
+		return misuse("memory is unbound that was not bound so");
+	m->bound = 0;
+	o = open_object((int)handle);
 	for (int i = 0; i < MOST_RANKS; i++)
 		if (o->slot[i].pid == getpid())
 			o->slot[i].pid = 0;
@@ -180,7 +266,7 @@ bool fake_multicast_map(CUdeviceptr at, size_t bytes, CUmemGenericAllocationHand
 			CUresult *code)
 {
 	struct mapping *m = mappings;
-	bool multicast = fake_is_multicast(handle);
+	bool multicast = is_multicast(handle);
 	struct object *o;
 
 	*code = multicast ? call("map") : CUDA_SUCCESS;
@@ -190,7 +276,8 @@ bool fake_multicast_map(CUdeviceptr at, size_t bytes, CUmemGenericAllocationHand
 		m++;
 	if (m == mappings + MOST_MAPPINGS)
 		abort();
-	*m = (struct mapping){at, bytes, dup((int)handle), multicast, {NULL}};
+	*m = (struct mapping){.at = at, .bytes = bytes, .fd = dup((int)handle),
+			      .multicast = multicast};
 	if (multicast) {
 		o = open_object(m->fd);
 		if (o->added != o->devices)
@@ -200,12 +287,14 @@ bool fake_multicast_map(CUdeviceptr at, size_t bytes, CUmemGenericAllocationHand
 	return !multicast;
 }
 
-void fake_multicast_unmap(CUdeviceptr at)
+CUresult fake_multicast_unmap(CUdeviceptr at, size_t bytes)
 {
 	struct mapping *m = find(at);
 
-	if (!m)
-		abort();
+	if (!m || m->at != at || m->bytes != bytes)
+		return misuse("what is unmapped was not mapped so");
+	if (m->bound)
+		return misuse("memory is unmapped that is bound");
 	if (m->multicast)
 		log_call("unmap");
 	for (int i = 0; i < MOST_RANKS; i++)
@@ -213,6 +302,15 @@ void fake_multicast_unmap(CUdeviceptr at)
 			munmap(m->replica[i], m->bytes);
 	close(m->fd);
 	m->at = 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult fake_multicast_unreserve(CUdeviceptr at, size_t bytes)
+{
+	for (int i = 0; i < MOST_MAPPINGS; i++)
+		if (mappings[i].at && mappings[i].at - at < bytes)
+			return misuse("addresses are freed where something is mapped");
+	return CUDA_SUCCESS;
 }
 
 static char *open_replica(const struct slot *slot, size_t bytes)
@@ -230,7 +328,10 @@ static char *open_replica(const struct slot *slot, size_t bytes)
 	return memory;
 }
 
-/* What was bound when the address is first used stays so until it is unmapped. */
+/*
+ * What was bound when the address is first used stays so until it is unmapped. None: a rank has not
+ * bound its memory yet, or not any more.
+ */
 int fake_multicast_replicas(uint64_t address, char **replica)
 {
 	struct mapping *m = find(address);
@@ -241,6 +342,8 @@ int fake_multicast_replicas(uint64_t address, char **replica)
 		return 0;
 	o = open_object(m->fd);
 	n = o->bound == o->devices ? (int)o->devices : 0;
+	for (int i = 0, all = n; i < all; i++)
+		n = o->slot[i].pid ? n : 0;
 	for (int i = 0; i < n; i++) {
 		if (!m->replica[i])
 			m->replica[i] = open_replica(&o->slot[i], m->bytes);

@@ -18,7 +18,8 @@ export FB_FAKE_GPU_WORKS=right FB_FAKE_GPU_EACH=1 FB_FAKE_MULTICAST=right
 export FB_FAKE_MULTICAST_LOG=$FB_TMP/log
 fast=(--min-samples 1 --max-samples 2 --max-time 20ms --ci 100% --quiet)
 
-# rows RANKS PROGRAM OPTION...: how many rows of which status; data are verified.
+# rows RANKS PROGRAM OPTION...: how many rows of which status; data are verified. Behind them what
+# the driver has refused as misuse, and what was left of objects at the end.
 rows() {
 	rm -f "$FB_TMP"/log.*
 	timeout $((120 * slow)) scripts/launch "$1" "$programs/$2" --engine "${engine-multimem}" \
@@ -26,6 +27,7 @@ rows() {
 		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null || said "$FB_TMP/err"
 	awk -F, 'NR > 1 { n[$23 == "few" ? "ok" : $23]++ }
 		END { for (s in n) print s, n[s] }' "$FB_TMP/out" | sort | tr '\n' ' '
+	cat "$FB_TMP"/log.* 2>/dev/null | grep '^misuse' | sort -u | tr '\n' ' '
 }
 # calls NAME...: how often the ranks have called these functions.
 calls() {

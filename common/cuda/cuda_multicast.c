@@ -49,7 +49,7 @@ struct fb_gpu_multicast {
 	CUdevice device;
 	CUmemGenericAllocationHandle object;
 	CUdeviceptr base;
-	size_t bytes;
+	size_t bytes, page; /* page: what addresses and lengths are multiples of */
 	bool made, bound, reserved, mapped;
 };
 
@@ -180,12 +180,11 @@ static int make(struct fb_gpu_multicast *m, const struct fb_group *w, uint64_t p
 		.handleTypes = memory == FB_GPU_FABRIC ? FABRIC
 						       : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
 	};
-	size_t page = 0;
-	int err = CALL(m, GetGranularity, &page, &prop, CU_MULTICAST_GRANULARITY_MINIMUM);
+	int err = CALL(m, GetGranularity, &m->page, &prop, CU_MULTICAST_GRANULARITY_MINIMUM);
 
-	if (!err && (!page || part % page || m->bytes % page))
+	if (!err && (!m->page || part % m->page || m->bytes % m->page))
 		err = fb_error(FB_EUNSUPPORTED, "multicast memory comes in pieces of %zu bytes",
-			       page);
+			       m->page);
 	if (!err && !w->rank) {
 		err = CALL(m, Create, &m->object, &prop);
 		m->made = !err;
@@ -210,7 +209,7 @@ static int map(struct fb_gpu_multicast *m)
 		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = m->device},
 		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
 	};
-	int err = TRY(m, MemAddressReserve, &m->base, m->bytes, FB_GPU_PAGE, 0, 0);
+	int err = TRY(m, MemAddressReserve, &m->base, m->bytes, m->page, 0, 0);
 
 	m->reserved = !err;
 	if (!err)

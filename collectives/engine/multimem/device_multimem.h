@@ -24,7 +24,12 @@ FB_DEVICE void fb_fence_alias(void)
 		     : "l"(address)                                                        \
 		     : "memory")
 
-/* 16 bytes of all ranks, combined. */
+/*
+ * 16 bytes of all ranks, combined. PTX has vectors for floats only, and of f32 no minimum and no
+ * maximum. Without .acc::f32, which is of PTX 8.2 (CUDA 12.2), 16-bit sums are accumulated in their
+ * own type. 8-bit floats need a target of one architecture or family (sm_100a, sm_100f), and are
+ * accumulated in f16 at best.
+ */
 FB_DEVICE struct fb_words4 fb_multimem_load16(uint64_t address, const enum fb_multimem_kind kind)
 {
 	struct fb_words4 v;

@@ -15,8 +15,11 @@
  * causality is as in the other engines. One thing is new: ranks write by one address what others
  * read by another, the memory's own and the multimem address, and such aliases need a
  * fence.proxy.alias on the way from one to the other. Both sides execute it, before they post and
- * after they have waited, which is once more than the model asks for. The data's multimem
- * instructions are relaxed at system scope.
+ * after they have waited, which is once more than the model asks for. The barrier at the beginning
+ * needs it as well: that a kernel which wrote inputs has ended makes aliases agree only for kernels
+ * that begin later, and those of the peers may have begun already. (NCCL 2.30 executes no such
+ * fence around its multimem instructions.) The data's multimem instructions are relaxed at system
+ * scope; without this they would be weak.
  */
 #ifndef FB_COLLECTIVES_ENGINE_MULTIMEM_MULTIMEM_H
 #define FB_COLLECTIVES_ENGINE_MULTIMEM_MULTIMEM_H

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 120
 #
 # Engines nccl and copy where there is no GPU: rows with a reason, never silence; and multicast is

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 #
 # tests/peers/nccl reads both sides as they print: ours with a runtime whose kernels do nothing
 # and an NCCL that moves nothing, nccl-tests as a script that prints its table (2.19.6). What is

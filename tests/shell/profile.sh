@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # The tool profile: kinds of links, their best figures and worst pairs, from rows that are written

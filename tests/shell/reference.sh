@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 #
 # scripts/reference --list: the commands of all parts, of some, and of those that variables leave.
 # Their studies exist, and the programs accept the options that they are given.

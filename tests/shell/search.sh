@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 600
 #
 # scripts/search with a program whose times are known: they follow from variables of the

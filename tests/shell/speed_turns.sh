@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 #
 # The statistics of programs that are compared by turns (tests/lib_speed.sh), on known answers.
 

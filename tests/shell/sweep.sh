@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 240
 #
 # scripts/sweep with programs that measure nothing: what it starts and in which environment, what it

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # The tool topology: GPUs and RDMA devices of two nodes from facts that are written here, as a table

@@ -98,6 +98,7 @@ struct chooser {
 	const struct fb_operation *op;
 	struct fb_selection *selection;
 	char *reason;
+	bool any; /* accept rules that the engine cannot execute, too */
 };
 
 /* Returns whether the engine can run the case with these names. */
@@ -112,7 +113,9 @@ static bool can(const struct chooser *ch, const char *algorithm, const char *pro
 
 static bool accept(void *arg, const struct fb_tuning_rule *rule)
 {
-	return can(arg, rule->algorithm, rule->protocol);
+	const struct chooser *ch = arg;
+
+	return ch->any || can(ch, rule->algorithm, rule->protocol);
 }
 
 /* What auto is to be best at: a collective beside which nothing computes gains by speed alone. */
@@ -269,6 +272,26 @@ static const struct fb_tuning_rule *find_rule(struct chooser *ch, const struct f
 	return own ? own : rule;
 }
 
+/*
+ * Finds a rule for unequal blocks, if none was measured with such: the rule of the equal collective
+ * for that many bytes. If the algorithm of that rule has no form for unequal blocks, there is no
+ * rule: the next one in the table may be for quite another size.
+ */
+static const struct fb_tuning_rule *find_equal_rule(struct chooser *ch, struct fb_tuning_key asked,
+						    const char *usual)
+{
+	const struct fb_collective_info *info = fb_collective_info(ch->op->collective);
+	const struct fb_tuning_rule *rule;
+
+	if (!info->unequal)
+		return NULL;
+	asked.operation = fb_collective_info(info->equal)->name;
+	ch->any = true;
+	rule = find_rule(ch, &asked, usual);
+	ch->any = false;
+	return rule && can(ch, rule->algorithm, rule->protocol) ? rule : NULL;
+}
+
 /* Replaces auto by names. */
 static bool choose_names(struct chooser *ch)
 {
@@ -280,6 +303,8 @@ static bool choose_names(struct chooser *ch)
 	struct fb_tuning_key asked = key_of(ch, c->algorithm, planned ? c->protocol : automatic);
 	const struct fb_tuning_rule *rule = find_rule(ch, &asked, usual);
 
+	if (!rule)
+		rule = find_equal_rule(ch, asked, usual);
 	selection->named = true;
 	selection->by = model_name;
 	if (prefers_copies(ch, rule)) {
@@ -303,7 +328,7 @@ bool fb_select(struct fb_selector *selector, const struct fb_engine *engine,
 	       const struct fb_case *c, struct fb_operation *op, struct fb_selection *selection,
 	       char reason[FB_REASON_CHARS])
 {
-	struct chooser ch = {selector, engine, c, op, selection, reason};
+	struct chooser ch = {selector, engine, c, op, selection, reason, false};
 	const struct fb_tuning_rule *rule;
 	struct fb_tuning_key asked;
 

@@ -51,19 +51,20 @@ static const struct fb_collective_info collectives[FB_COLLECTIVES] = {
 		.name = "all_to_all_v",
 		.summary = "all_to_all with a size of its own for each pair of ranks",
 		.in = FB_BLOCK_PER_RANK, .out = FB_BLOCK_PER_RANK, .unequal = true,
-		.bus_n = 1, .bus_1 = -1, .bus_over_n = true,
+		.equal = FB_ALL_TO_ALL, .bus_n = 1, .bus_1 = -1, .bus_over_n = true,
 	},
 	[FB_ALL_GATHER_V] = {
 		.name = "all_gather_v",
 		.summary = "all_gather with a size of its own for the block of each rank",
 		.in = FB_ONE_BLOCK, .out = FB_BLOCK_PER_RANK, .in_place = true, .unequal = true,
-		.bus_n = 1, .bus_1 = -1, .bus_over_n = true,
+		.equal = FB_ALL_GATHER, .bus_n = 1, .bus_1 = -1, .bus_over_n = true,
 	},
 	[FB_REDUCE_SCATTER_V] = {
 		.name = "reduce_scatter_v",
 		.summary = "reduce_scatter with a size of its own for the block of each rank",
 		.in = FB_BLOCK_PER_RANK, .out = FB_ONE_BLOCK, .reduces = true, .in_place = true,
-		.unequal = true, .bus_n = 1, .bus_1 = -1, .bus_over_n = true,
+		.unequal = true, .equal = FB_REDUCE_SCATTER,
+		.bus_n = 1, .bus_1 = -1, .bus_over_n = true,
 	},
 	[FB_GATHER] = {
 		.name = "gather",

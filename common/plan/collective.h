@@ -45,6 +45,7 @@ struct fb_collective_info {
 	bool has_root;
 	bool in_place; /* an in-place form exists */
 	bool unequal;  /* blocks may differ in size: operations have counts */
+	enum fb_collective equal; /* of an unequal one: the same with equal blocks */
 	/* busbw = algbw * (bus_n * n + bus_1) / (over_n ? n : 1): bus_n and bus_1 are small. */
 	int bus_n, bus_1;
 	bool bus_over_n;

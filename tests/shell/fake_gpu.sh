@@ -112,7 +112,8 @@ rule auto all_gather 2 1 p2p any any 8 1M auto auto copy/push direct 0 0 0 objec
 rule cuda all_gather 2 1 p2p any any 64K 1M auto auto ring direct 4 64 0 channels=4
 END
 paths() {
-	runs 2 all_gather --algorithm auto --protocol auto --bytes "${sizes:-64K,1M}" "$@"
+	runs 2 "${program:-all_gather}" --algorithm auto --protocol auto \
+		--bytes "${sizes:-64K,1M}" "$@"
 	awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		{ gsub(/"|:.*/, "", $at["path"]);
@@ -137,6 +138,19 @@ expect "engine auto with few channels, far from the rules for such" \
 	"$(sizes=12K paths --engine auto --channels 5 "${table[@]}")" "copy/pull direct by fake"
 expect "engine auto, nearer to what cuda was measured at" \
 	"$(sizes=4K paths --engine auto "${table[@]}")" "bruck ll by fake"
+# Unequal blocks follow the rules of equal ones, but no rule of another size: all_gather_v has no
+# neighbour_exchange, and the next rule in the table may be for much more.
+for skew in 0 1; do
+	expect "engine auto with unequal blocks" "$(program=all_gather_v paths --engine auto \
+		--skew $skew "${table[@]}")" "copy/pull direct by fake, direct ll128 by fake"
+done
+echo 'rule auto all_gather 2 1 p2p any any 16 1K auto auto neighbour_exchange ll 0 0 0' |
+	cat "$FB_TMP/auto.tuning" - >"$FB_TMP/without.tuning"
+table=(--tuning "$FB_TMP/without.tuning")
+expect "a rule of equal blocks" "$(sizes=1K paths --engine auto "${table[@]}")" \
+	"neighbour_exchange ll by fake"
+expect "a rule that unequal blocks cannot follow" "$(program=all_gather_v sizes=1K paths \
+	--engine auto "${table[@]}")" "direct ll by model"
 # A plain run measures what a user gets; who names algorithms gets the engines that have them.
 engines() {
 	"$bin/all_reduce" --bytes 8 --list "$@" | awk '/^all_reduce / { print $2 }' | sort -u |

@@ -64,9 +64,9 @@ printf '9,0,0\n0,0,9\n0,0,0\n' >"$FB_TMP/rows"
 for program in all_to_all_v:matrix:rows all_gather_v:weights:row reduce_scatter_v:weights:row; do
 	IFS=: read -r program option file <<<"$program"
 	channels=
-	for sizes in "skew=0" "skew=1" "$option=$FB_TMP/$file"; do
+	for unequal in "skew=0" "skew=1" "$option=$FB_TMP/$file"; do
 		runs 3 "$program" --engine cuda,copy --in-place both --launch graph \
-			"--$sizes" --bytes 12,3M
+			"--$unequal" --bytes 12,3M
 		channels+="$(awk -F, '
 			NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 			$at["engine"] == "cuda" && $at["protocol"] == "simple" &&

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 900
-# full: ranks_1 ranks_2
+# full: ranks_1 ranks_2 every_combination
 #
 # The host's side of the GPU engines, with a runtime whose kernels do nothing (tests/fake/cudart.c):
 # every algorithm, protocol and size, none to odd, is set up, launched, captured and taken down on
@@ -29,12 +29,21 @@ runs() {
 	[ "$rc" -eq 0 ] || said "$FB_TMP/err"
 }
 
-# collective PROGRAM: all its forms.
+# collective PROGRAM: every algorithm, protocol and root of all sizes, and again in place as graphs.
+# Neither graphs nor buffers in place know of the other, so the full set alone combines them.
 collective() {
+	local all=0,4,12,1000,65540,1048588
+
 	for ranks in 1 2 3; do
 		in_set ranks_$ranks || continue
-		runs "$ranks" "$1" --engine cuda --in-place both --root all \
-			--bytes 0,4,12,1000,65540,1048588 --launch stream,graph
+		if in_set every_combination; then
+			runs "$ranks" "$1" --engine cuda --in-place both --root all --bytes $all \
+				--launch stream,graph
+			continue
+		fi
+		runs "$ranks" "$1" --engine cuda --root all --bytes $all --launch stream
+		runs "$ranks" "$1" --engine cuda --root all --bytes 0,12,1048588 --launch graph \
+			--in-place yes
 	done
 	verdict "fake_gpu_$1"
 }

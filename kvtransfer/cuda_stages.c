@@ -90,7 +90,7 @@ static int order(cudaEvent_t event, cudaStream_t from, cudaStream_t to)
 
 static int enqueue(struct fb_move *move, cudaStream_t stream)
 {
-	return move ? move->mover->ops->enqueue(move, stream) : FB_OK;
+	return move ? move->mover->ops->enqueue_behind(move->mover, NULL, 0, move, stream) : FB_OK;
 }
 
 /* The move behind FREE of the call before from all receivers. */

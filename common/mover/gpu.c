@@ -173,8 +173,6 @@ const struct fb_mover_ops fb_mover_copy = {
 	.test = fb_gpu_move_test,
 	.arrived = fb_copy_arrived,
 	.enqueue_behind = fb_copy_enqueue_behind,
-	.enqueue = fb_move_enqueue,
-	.enqueue_await = fb_mover_enqueue_await,
 	.describe = describe_copy,
 };
 
@@ -198,8 +196,6 @@ const struct fb_mover_ops fb_mover_cuda = {
 	.test = fb_gpu_move_test,
 	.arrived = fb_cuda_arrived,
 	.enqueue_behind = fb_cuda_enqueue_behind,
-	.enqueue = fb_move_enqueue,
-	.enqueue_await = fb_mover_enqueue_await,
 	.describe = describe_cuda,
 };
 
@@ -220,7 +216,5 @@ const struct fb_mover_ops fb_mover_nccl = {
 	.test = fb_nccl_move_test,
 	.arrived = none_arrived,
 	.enqueue_behind = fb_nccl_move_enqueue,
-	.enqueue = fb_move_enqueue,
-	.enqueue_await = fb_mover_enqueue_await,
 	.describe = describe_nccl,
 };

@@ -301,19 +301,6 @@ void fb_mover_free(struct fb_mover *mover)
 	free(mover);
 }
 
-int fb_move_enqueue(struct fb_move *move, void *stream)
-{
-	return move->mover->ops->enqueue_behind(move->mover, NULL, 0, move, stream);
-}
-
-int fb_mover_enqueue_await(struct fb_mover *mover, int from, int notice, uint64_t count,
-			   void *stream)
-{
-	const struct fb_wait wait = {from, notice, count};
-
-	return mover->ops->enqueue_behind(mover, &wait, 1, NULL, stream);
-}
-
 int fb_region_new(struct fb_mover *mover, const struct fb_segment *segment, size_t bytes,
 		  int (*open)(struct fb_region *region), struct fb_region **region)
 {

@@ -6,7 +6,7 @@
  * verbs, a library, a GPU's copy engine or its kernels. docs/movers.md says how to add one.
  *
  * The order of calls: open, add (regions), connect (peers), prepare (moves), then any number of
- * times post and test, or enqueue; release, remove, close.
+ * times post and test, or enqueue_behind; release, remove, close.
  *
  * Ownership. Segments, piece lists and regions stay the caller's and outlive the moves that name
  * them. A posted move owns its local pieces until test() says that it is done: a PUT or SEND reads
@@ -109,7 +109,7 @@ struct fb_mover_ops {
 	const char *transport; /* of its rows */
 	unsigned verbs;        /* bits 1 << enum fb_move_verb */
 	bool device;           /* regions are in GPU memory; else in host memory */
-	bool streams;          /* has enqueue_behind and the other two */
+	bool streams;          /* has enqueue_behind */
 	bool ordered;          /* a notice comes behind the pieces of all transfers of its move */
 	bool polled;           /* bytes move only while both ends call */
 	bool one_host;         /* no peer on another host */
@@ -158,10 +158,6 @@ struct fb_mover_ops {
 	 */
 	int (*enqueue_behind)(struct fb_mover *mover, const struct fb_wait *wait, int n,
 			      struct fb_move *move, void *stream);
-	/* The move alone, and one wait alone: fb_move_enqueue, fb_mover_enqueue_await. */
-	int (*enqueue)(struct fb_move *move, void *stream);
-	int (*enqueue_await)(struct fb_mover *mover, int from, int notice, uint64_t count,
-			     void *stream);
 
 	/* path, channels and flags of the row: what really carried the bytes. */
 	void (*describe)(struct fb_move *move, struct fb_traits *traits);
@@ -311,11 +307,6 @@ const char *fb_mover_memory(const struct fb_mover_ops *ops, const struct fb_sett
 int fb_mover_segment(struct fb_segment *segment, const struct fb_mover_ops *ops,
 		     const struct fb_session *session, const struct fb_gpu *gpu,
 		     const struct fb_group *group, size_t part_bytes);
-
-/* For movers with enqueue_behind: the two others of its kind. */
-int fb_move_enqueue(struct fb_move *move, void *stream);
-int fb_mover_enqueue_await(struct fb_mover *mover, int from, int notice, uint64_t count,
-			   void *stream);
 
 /*
  * For movers, collective: a region of `bytes` zeroed bytes that begin with a struct fb_region.

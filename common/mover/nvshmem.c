@@ -176,8 +176,7 @@ static const char *const device_forms[] = {"block", "warp", "thread", "block-tma
 	.close = fb_gpu_mover_close, .add = nvshmem_add, .remove = fb_region_remove,               \
 	.prepare = fb_nvshmem_prepare, .release = fb_nvshmem_release, .post = fb_gpu_move_post,    \
 	.test = fb_gpu_move_test, .arrived = fb_nvshmem_arrived,                                   \
-	.enqueue_behind = fb_nvshmem_enqueue_behind, .enqueue = fb_move_enqueue,                   \
-	.enqueue_await = fb_mover_enqueue_await, .describe = nvshmem_describe,                     \
+	.enqueue_behind = fb_nvshmem_enqueue_behind, .describe = nvshmem_describe,                 \
 	.segment = open_segment
 
 const struct fb_mover_ops fb_mover_nvshmem = {

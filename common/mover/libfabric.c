@@ -223,13 +223,13 @@ static int gpu_open(struct fb_mover **mover, const struct fb_session *session,
 
 const struct fb_mover_ops fb_mover_libfabric = {
 	.name = "libfabric", .summary = "libfabric's RMA", .transport = "libfabric",
-	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .polled = true, .fifo = true,
-	.lands = true, .open = ofi_open, OPERATIONS,
+	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .fifo = true, .lands = true,
+	.open = ofi_open, OPERATIONS,
 };
 
 /* Not run on hardware. */
 const struct fb_mover_ops fb_mover_libfabric_gpu = {
 	.name = "libfabric_gpu", .summary = "libfabric's RMA of GPU memory",
-	.transport = "libfabric", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .polled = true,
+	.transport = "libfabric", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
 	.device = true, .open = gpu_open, OPERATIONS,
 };

@@ -22,7 +22,7 @@
  * the peer's side; only a notice does. SEND and RECV meet in the order in which both ends post
  * them, are of as many bytes at both ends, and may be cut into pieces differently.
  *
- * Progress. Some movers move bytes only while somebody calls them (`polled`). So whoever waits,
+ * Progress. Some movers move bytes only while somebody calls them. So whoever waits,
  * for a move or for a notice, does so by test() or arrived(), which progress everything of the
  * mover; and a rank from which others still get something without its help ends a round by waiting
  * for a notice from them. No call but the collective ones waits for another rank.
@@ -111,7 +111,6 @@ struct fb_mover_ops {
 	bool device;           /* regions are in GPU memory; else in host memory */
 	bool streams;          /* has enqueue_behind */
 	bool ordered;          /* a notice comes behind the pieces of all transfers of its move */
-	bool polled;           /* bytes move only while both ends call */
 	bool one_host;         /* no peer on another host */
 	bool fifo, lands; /* notices come behind all earlier PUTs; a PUT that is done has landed */
 	/* Ways to do the same, ending in NULL, the usual one first; NULL: there is one. */

@@ -131,7 +131,6 @@ const struct fb_mover_ops fb_mover_mpi = {
 	.summary = "the MPI library's messages, pieces described by datatypes",
 	.transport = "library",
 	.verbs = 1u << FB_MOVE_SEND | 1u << FB_MOVE_RECV,
-	.polled = true,
 	.open = mpi_open,
 	.close = mpi_close,
 	.add = fb_region_add,

@@ -309,7 +309,6 @@ const struct fb_mover_ops fb_mover_mpi_window = {
 	.summary = "the MPI library's one-sided calls",
 	.transport = "library",
 	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
-	.polled = true,
 	.open = mpi_open,
 	.close = mpi_close,
 	.add = mpi_add,

@@ -382,7 +382,7 @@ static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 }
 
 #define REST                                                                                       \
-	.transport = "nixl", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .polled = true,       \
+	.transport = "nixl", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,                       \
 	.close = fb_nixl_close, .add = nixl_add, .remove = nixl_remove, .connect = nixl_connect,   \
 	.prepare = fb_nixl_prepare, .release = fb_nixl_release, .post = fb_nixl_post,              \
 	.test = fb_nixl_test, .arrived = fb_nixl_arrived, .describe = nixl_describe

@@ -105,7 +105,7 @@ static void describe(struct fb_move *move, struct fb_traits *traits)
 }
 
 #define REST                                                                                       \
-	.transport = "file", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .polled = true,       \
+	.transport = "file", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,                       \
 	.close = fb_nixl_close, .add = add_region, .remove = remove_region, .prepare = prepare,    \
 	.release = fb_nixl_release, .post = fb_nixl_post, .test = fb_nixl_test,                    \
 	.arrived = fb_nixl_arrived, .describe = describe

@@ -302,7 +302,7 @@ static void ucx_describe(struct fb_move *move, struct fb_traits *traits)
 }
 
 #define REST                                                                                       \
-	.transport = "ucx", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .polled = true,        \
+	.transport = "ucx", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,                        \
 	.close = ucx_close, .add = ucx_add, .remove = ucx_remove, .connect = ucx_connect,          \
 	.prepare = fb_ucx_move_prepare, .release = fb_ucx_move_release, .post = fb_ucx_move_post,  \
 	.test = fb_ucx_move_test, .arrived = fb_ucx_move_arrived, .describe = ucx_describe

@@ -2,7 +2,7 @@
 /*
  * All verbs over the ports of a transport (common/transport/transport.h), for movers whose peers
  * cannot write to each other's memory: each end sends messages, and the other carries out what
- * they say. Both ends have to call (fb_mover_ops.polled).
+ * they say. Bytes move only while both ends call.
  *
  * Two ranks have two links in each direction, so that a SEND nobody has a RECV for yet does not
  * hold up what is one-sided. On a link goes, again and again, a header and, if it says so, a body:
@@ -76,7 +76,7 @@ void fb_wire_describe(struct fb_move *move, struct fb_traits *traits);
 /* All of struct fb_mover_ops that follows from there being a wire. */
 #define FB_WIRE_OPS                                                                                \
 	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET | 1u << FB_MOVE_SEND | 1u << FB_MOVE_RECV,  \
-	.polled = true, .fifo = true, .close = fb_wire_close, .add = fb_wire_add,                  \
+	.fifo = true, .close = fb_wire_close, .add = fb_wire_add,                                  \
 	.remove = fb_wire_remove, .connect = fb_wire_connect, .prepare = fb_wire_prepare,          \
 	.release = fb_wire_release, .post = fb_wire_post, .test = fb_wire_test,                    \
 	.arrived = fb_wire_arrived, .describe = fb_wire_describe

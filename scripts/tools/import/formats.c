@@ -14,21 +14,21 @@
 #endif
 
 const struct fb_import_format fb_import_formats[] = {
-	{"nccl-text", "nccl-tests, what it prints", false, fb_nccl_text_detect, fb_nccl_text_read},
-	{"nccl-json", "nccl-tests, -J FILE", true, fb_nccl_json_detect, JSON(fb_nccl_json_read)},
-	{"osu", "OSU micro-benchmarks", false, fb_osu_detect, fb_osu_read},
-	{"imb", "Intel MPI Benchmarks, IMB-MPI1", false, fb_imb_detect, fb_imb_read},
-	{"perftest-text", "linux-rdma perftest, what it prints", false, fb_perftest_text_detect,
+	{"nccl-text", "nccl-tests, what it prints", fb_nccl_text_detect, fb_nccl_text_read},
+	{"nccl-json", "nccl-tests, -J FILE", fb_nccl_json_detect, JSON(fb_nccl_json_read)},
+	{"osu", "OSU micro-benchmarks", fb_osu_detect, fb_osu_read},
+	{"imb", "Intel MPI Benchmarks, IMB-MPI1", fb_imb_detect, fb_imb_read},
+	{"perftest-text", "linux-rdma perftest, what it prints", fb_perftest_text_detect,
 	 fb_perftest_text_read},
-	{"perftest-json", "linux-rdma perftest, --out_json", true, fb_perftest_json_detect,
+	{"perftest-json", "linux-rdma perftest, --out_json", fb_perftest_json_detect,
 	 JSON(fb_perftest_json_read)},
-	{"nvbandwidth-text", "nvbandwidth, what it prints", false, fb_nvbandwidth_text_detect,
+	{"nvbandwidth-text", "nvbandwidth, what it prints", fb_nvbandwidth_text_detect,
 	 fb_nvbandwidth_text_read},
-	{"nvbandwidth-json", "nvbandwidth -j", true, fb_nvbandwidth_json_detect,
+	{"nvbandwidth-json", "nvbandwidth -j", fb_nvbandwidth_json_detect,
 	 JSON(fb_nvbandwidth_json_read)},
-	{"telemetry-csv", "time,source,counter,value of counters of switches and others", false,
+	{"telemetry-csv", "time,source,counter,value of counters of switches and others",
 	 fb_telemetry_csv_detect, fb_telemetry_csv_read},
-	{"dcgm-dmon", "dcgmi dmon, each line behind its time in UTC", false, fb_dcgm_dmon_detect,
+	{"dcgm-dmon", "dcgmi dmon, each line behind its time in UTC", fb_dcgm_dmon_detect,
 	 fb_dcgm_dmon_read},
 };
 

@@ -81,7 +81,6 @@ struct fb_import {
 
 struct fb_import_format {
 	const char *name, *what;
-	bool json;
 	/* Whether the file looks like this format. Prints nothing. */
 	bool (*detect)(const struct fb_text *text);
 	/*

@@ -45,7 +45,6 @@ static const struct fb_library_symbol symbols[] = {
 	NEEDED(put_nbx),
 	NEEDED(get_nbx),
 	NEEDED(request_check_status),
-	NEEDED(request_cancel),
 	NEEDED(request_free),
 };
 

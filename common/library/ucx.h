@@ -202,7 +202,6 @@ struct fb_ucx {
 	fb_ucx_pending (*get_nbx)(void *ep, void *to, size_t bytes, uint64_t from, void *rkey,
 				  const struct fb_ucx_op *op);
 	fb_ucx_status (*request_check_status)(void *request);
-	void (*request_cancel)(void *worker, void *request);
 	void (*request_free)(void *request);
 };
 

@@ -35,8 +35,6 @@ enum fb_kv_phase {
 	FB_KV_ALL = 7,
 };
 
-enum { FB_KV_NAME_CHARS = 16 };
-
 struct fb_kv_job {
 	struct fb_kv_plan plan; /* runs of those pairs that this rank has a part in */
 	enum fb_kv_mode mode;

@@ -8,8 +8,6 @@
 
 #include "collectives/algorithm/algorithm.h"
 
-enum { FB_MAX_STAGES = 3 };
-
 /* One part of a composed algorithm: what it is, among how many ranks, and the default. */
 struct fb_stage {
 	enum fb_collective collective;

@@ -32,7 +32,6 @@ enum fb_handoff_operation {
 	FB_HANDOFF_FAN,
 	FB_HANDOFF_FIT,
 	FB_HANDOFF_HANDOVER,
-	FB_HANDOFF_OPERATIONS
 };
 
 /* Where the ranks of a handover's two groups are. */
@@ -41,7 +40,6 @@ enum fb_kv_placement {
 	FB_KV_DISJOINT, /* decode ranks behind the prefill ranks */
 	FB_KV_SHARED,   /* index i of both groups is rank i */
 	FB_KV_SHIFTED,  /* decode ranks turned by half of all ranks */
-	FB_KV_PLACEMENTS,
 };
 
 enum fb_handoff_grain {

@@ -62,7 +62,6 @@ enum fb_host_action {
 	FB_HOST_ONE_CORE,    /* on the first of its own only */
 	FB_HOST_REBIND,      /* where it ran before */
 	FB_HOST_NAP,         /* does nothing for work.seconds, as a late input does */
-	FB_HOST_ACTIONS,
 };
 
 enum fb_access_use {

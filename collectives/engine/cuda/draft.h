@@ -27,7 +27,7 @@ struct fb_gpu_builder {
 	uint64_t *done[2], *pulled, *pushed, *credited;
 	bool *awaited; /* [steps of the lane]: another lane waits for it */
 	struct fb_gpu_draft draft, posts, pending;
-	bool has_pending, overflow;
+	bool has_pending;
 	size_t last;   /* offset of the record written last */
 };
 

@@ -41,12 +41,12 @@
 	 .heads = (q), .query_dim = (qd), .ffn = (f), __VA_ARGS__},
 #define NAME(name_, ...) name_,
 
-const struct fb_kv_model fb_kv_models[] = {MODELS(MODEL){.name = NULL}};
+static const struct fb_kv_model models[] = {MODELS(MODEL){.name = NULL}};
 const char *const fb_kv_model_names[] = {MODELS(NAME) NULL};
 
 const struct fb_kv_model *fb_kv_model_find(const char *name)
 {
-	for (const struct fb_kv_model *m = fb_kv_models; m->name; m++)
+	for (const struct fb_kv_model *m = models; m->name; m++)
 		if (!strcmp(m->name, name))
 			return m;
 	return NULL;

@@ -24,9 +24,8 @@ struct fb_kv_model {
 	uint32_t query_latent, value_dim;     /* of MLA; else 0 */
 };
 
-/* "tiny", "llama-3.1-8b", ..., NULL: the names of fb_kv_models, in order. */
+/* "tiny", "llama-3.1-8b", ..., NULL: the names of all models. */
 extern const char *const fb_kv_model_names[];
-extern const struct fb_kv_model fb_kv_models[];
 
 /* NULL: there is no such model. */
 const struct fb_kv_model *fb_kv_model_find(const char *name);

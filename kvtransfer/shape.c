@@ -45,14 +45,15 @@ uint32_t fb_kv_block_fill(const struct fb_kv_shape *shape, uint32_t block)
 	return rest < shape->block_tokens ? rest : shape->block_tokens;
 }
 
-uint64_t fb_kv_page_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side)
+/* Bytes of a page of a region of a rank. */
+static uint64_t page_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side)
 {
 	return (uint64_t)fb_kv_heads(shape, side) * shape->block_tokens * fb_kv_row(shape);
 }
 
 uint64_t fb_kv_area_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side)
 {
-	return (uint64_t)fb_kv_regions(shape) * fb_kv_pool(shape) * fb_kv_page_bytes(shape, side);
+	return (uint64_t)fb_kv_regions(shape) * fb_kv_pool(shape) * page_bytes(shape, side);
 }
 
 uint64_t fb_kv_region_at(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t region)
@@ -60,7 +61,7 @@ uint64_t fb_kv_region_at(const struct fb_kv_shape *shape, enum fb_kv_side side, 
 	uint64_t grouped = fb_kv_grouped(shape, side), group = region / grouped;
 
 	return (group * grouped * fb_kv_pool(shape) + region % grouped) *
-	       fb_kv_page_bytes(shape, side);
+	       page_bytes(shape, side);
 }
 
 uint64_t fb_kv_offset(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t region,
@@ -70,7 +71,7 @@ uint64_t fb_kv_offset(const struct fb_kv_shape *shape, enum fb_kv_side side, uin
 	uint64_t row = fb_kv_is_hnd(shape, side) ? head * tokens + token : token * heads + head;
 
 	return fb_kv_region_at(shape, side, region) +
-	       (uint64_t)page * fb_kv_grouped(shape, side) * fb_kv_page_bytes(shape, side) +
+	       (uint64_t)page * fb_kv_grouped(shape, side) * page_bytes(shape, side) +
 	       row * fb_kv_row(shape);
 }
 

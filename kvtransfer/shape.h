@@ -103,8 +103,7 @@ static inline uint32_t fb_kv_pool(const struct fb_kv_shape *shape)
 /* Tokens in a block: the last one may be filled in part. */
 uint32_t fb_kv_block_fill(const struct fb_kv_shape *shape, uint32_t block);
 
-/* Bytes of a page of a region of a rank, and of all pages of all of its regions. */
-uint64_t fb_kv_page_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side);
+/* Bytes of all pages of all regions of a rank. */
 uint64_t fb_kv_area_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side);
 
 /* Where a region's first page begins, behind the rank's first page. */

@@ -364,8 +364,6 @@ void fb_handoff_unbuild(const struct fb_handoff_instance *i, struct fb_handoff_l
  */
 int fb_handoff_messages(const struct fb_handoff_instance *i, const struct fb_kv_job *job,
 			const struct fb_kv_pair *pair, struct fb_handoff_link *link);
-/* Where a case's pages are: GPU memory, too, where they are staged. */
-const struct fb_segment *fb_handoff_pages(const struct fb_handoff_instance *i);
 /* Bytes of host memory that a staged case needs besides; 0: it is none. */
 uint64_t fb_handoff_stage_bytes(const struct fb_handoff_plan *plan);
 /* Bytes of a rank's part that a case needs, of all ranks the same; and of all caches. */

@@ -88,7 +88,8 @@ uint64_t fb_handoff_stage_bytes(const struct fb_handoff_plan *p)
 	return bytes * (uint64_t)p->flight;
 }
 
-const struct fb_segment *fb_handoff_pages(const struct fb_handoff_instance *i)
+/* Where a case's pages are: GPU memory, too, where they are staged. */
+static const struct fb_segment *pages_of(const struct fb_handoff_instance *i)
 {
 	return i->plan.staging ? i->engine->tier : i->engine->memory;
 }
@@ -133,7 +134,7 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 			job->pages_at[FB_KV_DECODE] += at;
 			job->type = i->data.type;
 			job->seed = seed + (uint64_t)p;
-			job->segment = fb_handoff_pages(i);
+			job->segment = pages_of(i);
 			job->stage_shift = pages + list_pages_bytes(&i->plan, &all);
 			job->worst = i->plan.wire == FB_KV_WIRE_FP8 ? &i->worst : NULL;
 			job->plan.cut = i->plan.cut;
@@ -169,7 +170,7 @@ int fb_handoff_jobs_open(struct fb_handoff_instance *i)
 		err = fb_handover_job(p, w->rank, w->nranks, i->job);
 		i->job->type = i->data.type;
 		i->job->seed = seed;
-		i->job->segment = fb_handoff_pages(i);
+		i->job->segment = pages_of(i);
 		return err ? fb_error(err, "out of memory for a plan") : FB_OK;
 	}
 	for (int k = 0; k < lists && !err; k++) {

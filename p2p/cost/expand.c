@@ -10,8 +10,9 @@
 #include "common/transport/rdma_choice.h"
 #include "p2p/cost/state.h"
 
-const char *const fb_cost_memories[] = {"host",	  "hugepage", "hugetlb", "hugetlb_1g",
-					"device", "vmm",      NULL};
+/* Values of --memory, in the order of enum fb_pages and behind these of enum fb_gpu_memory. */
+static const char *const memories[] = {"host",   "hugepage", "hugetlb", "hugetlb_1g",
+				       "device", "vmm",	     NULL};
 /* Where no cost has memory. */
 static const char *const no_memories[] = {"host", NULL};
 
@@ -30,7 +31,7 @@ static bool takes_memory(const struct fb_cost *cost, const char *memory)
 	if (kind >= 0)
 		return cost->gpu_memory >> kind & 1;
 	return !cost->sized || cost->paged ||
-	       (!cost->gpu_memory && !strcmp(memory, fb_cost_memories[FB_PAGES_NORMAL]));
+	       (!cost->gpu_memory && !strcmp(memory, memories[FB_PAGES_NORMAL]));
 }
 
 /* Puts the options of the network into the variant: it is what they cost that is asked. */
@@ -64,9 +65,9 @@ static bool is_asked(const struct fb_settings *settings, const struct fb_cost *c
 {
 	bool any = !cost->sized || (only_gpu(cost) && strcmp(settings->engine, "all"));
 
-	for (int k = 0; fb_cost_memories[k]; k++)
-		any |= fb_option_names(settings->memory, fb_cost_memories[k]) &&
-		       takes_memory(cost, fb_cost_memories[k]);
+	for (int k = 0; memories[k]; k++)
+		any |= fb_option_names(settings->memory, memories[k]) &&
+		       takes_memory(cost, memories[k]);
 	return any && fb_option_names(settings->engine, cost->engine);
 }
 
@@ -136,7 +137,7 @@ int fb_cost_expand(struct fb_run *run, void *arg)
 	list_engines(state->program->costs, engines, sizeof(engines) / sizeof(engines[0]));
 	for (const struct fb_cost *cost = state->program->costs; cost->operation; cost++)
 		if (cost->paged)
-			accepted.memories = fb_cost_memories;
+			accepted.memories = memories;
 	for (state->adding = state->program->costs; state->adding->operation && !err;
 	     state->adding++) {
 		/* A cost of an engine or memory not asked for has no case, which is no mistake. */

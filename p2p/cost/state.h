@@ -16,9 +16,6 @@ struct fb_cost_state {
 	const struct fb_cost *adding; /* whose cases fb_cost_expand() adds */
 };
 
-/* Values of --memory, in the order of enum fb_pages and behind these of enum fb_gpu_memory. */
-extern const char *const fb_cost_memories[];
-
 /* The kind of a GPU's memory of that name, as enum fb_gpu_memory, or -1. Pure. */
 int fb_cost_gpu_memory_of(const char *name);
 

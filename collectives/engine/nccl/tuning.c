@@ -313,7 +313,8 @@ static void read_file(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct f
 		free(log->before[i]);
 }
 
-void fb_nccl_ran_see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran)
+/* What the profiler reports of a call that the log does not name. */
+static void see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran)
 {
 	if (seen->copies) {
 		strcpy(ran->algorithm, "copyengine");
@@ -355,7 +356,7 @@ void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb
 	if (*log->file)
 		read_file(log, ran, wire);
 	if (!*ran->algorithm)
-		fb_nccl_ran_see(&seen, ran);
+		see(&seen, ran);
 	ran->silent = ran->silent && own;
 	*log = (struct fb_nccl_log){.nccl = NULL};
 }

@@ -41,9 +41,6 @@ struct fb_nccl_ran {
  */
 void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran);
 
-/* What the profiler reports of a call that the log does not name. Pure. */
-void fb_nccl_ran_see(const struct fb_nccl_seen *seen, struct fb_nccl_ran *ran);
-
 /*
  * What a call of several ranks ran of which nothing is reported, if that can only be one thing:
  * copy engines, if they may do it and the profiler was told of no kernel, as before 2.29 that tells

@@ -48,7 +48,8 @@ bool fb_config_variable(const char *name)
 	       fb_environment_listed(name) && !fb_environment_secret(name, "");
 }
 
-void fb_config_forget(struct fb_config *config)
+/* Forgets the command and its variables, as after a run that failed. */
+static void forget(struct fb_config *config)
 {
 	fb_facts_free(&config->command);
 	config->words = NULL;
@@ -58,7 +59,7 @@ void fb_config_forget(struct fb_config *config)
 
 void fb_config_free(struct fb_config *config)
 {
-	fb_config_forget(config);
+	forget(config);
 	fb_facts_free(&config->script);
 }
 
@@ -254,7 +255,7 @@ static void take_words(struct fb_config *config, char *words)
 	if (program && !options && !launcher && !found && program != first)
 		program = NULL;
 	if (config->used && ((found && !script) || program))
-		fb_config_forget(config);
+		forget(config);
 	for (const char *word = words; *word; word = next_word(word))
 		take_assignments(facts, word);
 	if (program)
@@ -265,7 +266,7 @@ void fb_config_take(struct fb_config *config, const char *line)
 {
 	for (size_t i = 0; i < COUNT(failures); i++)
 		if (strstr(line, failures[i]))
-			fb_config_forget(config);
+			forget(config);
 	if (strstr(line, " NCCL ") || !strncmp(line, "# Collective test", 17))
 		return;
 	take_words(config, split(line));

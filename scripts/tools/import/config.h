@@ -29,9 +29,6 @@ void fb_config_take(struct fb_config *config, const char *line);
 /* Takes a variable as "NAME=VALUE" that holds for all runs below. */
 void fb_config_export(struct fb_config *config, const char *variable);
 
-/* Forgets the command and its variables, as after a run that failed. */
-void fb_config_forget(struct fb_config *config);
-
 /*
  * The value of the benchmark's option -LETTER or --NAME in the last command line (names may be
  * shortened, as getopt_long allows); NULL: not given. Valid until the next line is taken.

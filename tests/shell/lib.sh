@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # `tool` and `golden` of the tests
 #
 # Functions that the shell tests share: comparisons, and one line PASS or FAIL for each group of
 # comparisons. `bad` is what a test exits with.
@@ -27,6 +27,21 @@ holds() {
 	grep -Eq -- "$2" "$1" && return
 	fail "no line like '$2' in $1:"
 	said "$1"
+}
+
+# refuses PATTERN ARGUMENT...: $tool ends with 3, one line on stderr and nothing on stdout.
+refuses() {
+	"$tool" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of ${*:2}" $? 3
+	expect "stdout of ${*:2}" "$(cat "$FB_TMP/out")" ''
+	expect "lines on stderr of ${*:2}" "$(wc -l <"$FB_TMP/err")" 1
+	holds "$FB_TMP/err" "$1"
+}
+
+# same FILE NAME: a file is $golden/NAME. FB_GOLDEN=update writes it instead.
+same() {
+	[ "${FB_GOLDEN-}" = update ] && cp "$1" "$golden/$2"
+	diff -u "$golden/$2" "$1" || fail "differs from $2"
 }
 
 # verdict NAME: ends the group.

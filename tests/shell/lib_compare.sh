@@ -10,6 +10,8 @@
 golden=$PWD/tests/golden/compare
 study=$golden/study
 compare=$FB_BUILD/bin/compare
+# shellcheck disable=SC2034 # of refuses
+tool=$compare
 
 # run CODE ARGUMENT...: output in out and err; the exit code must be CODE and stderr empty.
 run() {
@@ -20,24 +22,6 @@ run() {
 	expect "exit code of $*" $? "$want"
 	expect "stderr of $*" "$(cat "$FB_TMP/err")" ''
 	[ "$(wc -L <"$FB_TMP/out")" -le 100 ] || fail "output of $* is wider than 100 columns"
-}
-
-# refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout.
-refuses() {
-	local pattern=$1
-
-	shift
-	"$compare" "$@" >"$FB_TMP/out" 2>"$FB_TMP/err"
-	expect "exit code of $*" $? 3
-	expect "stdout of $*" "$(cat "$FB_TMP/out")" ''
-	expect "lines on stderr of $*" "$(wc -l <"$FB_TMP/err")" 1
-	holds "$FB_TMP/err" "$pattern"
-}
-
-# same FILE NAME: a file is golden/NAME. FB_GOLDEN=update writes it instead.
-same() {
-	[ "${FB_GOLDEN-}" = update ] && cp "$1" "$golden/$2"
-	diff -u "$golden/$2" "$1" || fail "differs from $2"
 }
 
 # make_side FOLDER SIDE LAUNCHES SEED [VARIABLE=VALUE...] <rows: one side as launches.awk makes it

@@ -36,12 +36,11 @@ part() {
 	done | sort -t, -k4 >>"$1/environment.csv"
 }
 
-# same NAME: the folder joined is golden/NAME.txt.
-same() {
+# joined NAME: the folder joined is golden/NAME.txt.
+joined() {
 	"$csvcheck" joined/*.csv >check || fail "$1: $(head -n 3 check)"
 	(cd joined && tail -n +1 ./*.csv ./nothing 2>/dev/null) >got
-	[ "${FB_GOLDEN-}" = update ] && cp got "$golden/$1.txt"
-	diff -u "$golden/$1.txt" got || fail "$1: not as expected"
+	same got "$1.txt"
 }
 
 # joins PATTERN ARGUMENT...: into joined, exit code 0, a line like PATTERN on stdout.
@@ -79,7 +78,7 @@ part b cpu.model=X hostname=h2 program.all_reduce.0.cases=1 program.all_reduce.0
 part c cpu.model=X hostname=h1 program.all_reduce.1.cases=1
 { echo "$header"; row all_reduce 1 8 1.5000; } >c/all_reduce.csv
 joins '^all_reduce.csv: 4 rows of 2 launches$' a b c
-same parts
+joined parts
 verdict merge_parts
 
 # The very same row twice is one; the same folder twice is one.
@@ -96,7 +95,7 @@ part d cpu.model=Y hostname=h1 program.all_reduce.0.seed=8
 { echo "$header"; row all_reduce 0 8 1.2500; row all_reduce 0 64 2.0000; } >d/all_reduce.csv
 refuses 'a/all_reduce.csv:2 and d/all_reduce.csv:2 differ.*--renumber' a d
 joins 'all_reduce: launch 0 of d is now launch 2' --renumber c a d d
-same renumbered
+joined renumbered
 verdict merge_renumber
 
 # Launches that were started with one --seed and --launch-index are not independent. The options
@@ -172,7 +171,7 @@ cp a/all_reduce.csv keep.csv
 joins 'barrier: launch 0 of d is now launch 2' --renumber a c d
 holds out 'all_reduce: launch 0 of d is now launch 2'
 holds out '^launches.csv: 1 lines of launches without rows are left out$'
-same launches
+joined launches
 expect "runs of the launches" "$(tail -n +2 joined/launches.csv | cut -d, -f16 | sort -u)" study
 # A folder and its copy say it once, even where all of it gets no new number.
 rm -rf copy

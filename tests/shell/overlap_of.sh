@@ -23,15 +23,6 @@ says() {
 	expect "${*:2}" "$(tail -n +2 "$FB_TMP/out" | paste -sd ' ')" "$1"
 }
 
-# refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout.
-refuses() {
-	"$tool" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err"
-	expect "exit code of ${*:2}" $? 3
-	expect "stdout of ${*:2}" "$(cat "$FB_TMP/out")" ''
-	expect "lines on stderr of ${*:2}" "$(wc -l <"$FB_TMP/err")" 1
-	holds "$FB_TMP/err" "$1"
-}
-
 # In the first step 1060 to 1105 are exposed, which reach into the time of the second; that one
 # begins where the first ends, and lacks 5 us of work.
 says '0,0,95,50,65,45,0.307692,45,0,0,0 0,1,65,40,20,20,0,20,5,1,10' $golden/kineto.json

@@ -13,46 +13,37 @@ FB_ROOT=$PWD
 golden=$PWD/tests/golden/plotdata
 rows=$PWD/tests/golden/summary
 plotdata=$FB_BUILD/bin/plotdata
+tool=$plotdata
 [ -x "$plotdata" ] || { echo "SKIP plotdata: not built (no libcsv or no jansson)"; exit 0; }
 cd "$golden" || exit 3
 
-# same NAME ARGUMENT...: its output is golden/NAME.txt.
-same() {
+# prints NAME ARGUMENT...: plotdata's output is golden/NAME.txt.
+prints() {
 	"$plotdata" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err"
 	expect "exit code of ${*:2}" $? 0
 	expect "stderr of ${*:2}" "$(cat "$FB_TMP/err")" ''
-	[ "${FB_GOLDEN-}" = update ] && cp "$FB_TMP/out" "$golden/$1.txt"
-	diff -u "$golden/$1.txt" "$FB_TMP/out" || fail "${*:2} differs from $1.txt"
+	same "$FB_TMP/out" "$1.txt"
 }
 
 count() {
 	expect "figures of ${*:2}" "$("$plotdata" "${@:2}" --count)" "$1"
 }
 
-# refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout.
-refuses() {
-	"$plotdata" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err"
-	expect "exit code of ${*:2}" $? 3
-	expect "stdout of ${*:2}" "$(cat "$FB_TMP/out")" ''
-	expect "lines on stderr of ${*:2}" "$(wc -l <"$FB_TMP/err")" 1
-	holds "$FB_TMP/err" "$1"
-}
-
 # Rows of 4 ranks, and the same of 2 that take half as long (but for those with commas in a text).
 awk -F, -v OFS=, 'NF != 49 { next } NR > 1 { $20 = 2; $29 /= 2; $30 /= 2; $31 /= 2 } { print }' \
 	"$rows/one/all_reduce.csv" >"$FB_TMP/two.csv"
-same map map "$rows/one/all_reduce.csv" "$FB_TMP/two.csv"
-same scaling scaling "$rows/one/all_reduce.csv" "$FB_TMP/two.csv"
+prints map map "$rows/one/all_reduce.csv" "$FB_TMP/two.csv"
+prints scaling scaling "$rows/one/all_reduce.csv" "$FB_TMP/two.csv"
 count 1 scaling "$rows/one/all_reduce.csv" "$FB_TMP/two.csv"
 count 0 scaling "$rows/one"
 # Four ranks have 1.6 times the tokens a second of two: 0.8 times for each rank.
-same steps scaling steps.csv
+prints steps scaling steps.csv
 count 2 map "$rows/one"
 verdict plotdata_ranks
 
-same matrix matrix pairs.csv
-same matrix-text matrix nvbandwidth.txt
-same matrix-second matrix --figure 2 nvbandwidth.txt
+prints matrix matrix pairs.csv
+prints matrix-text matrix nvbandwidth.txt
+prints matrix-second matrix --figure 2 nvbandwidth.txt
 count 2 matrix nvbandwidth.txt
 # Eight ranks on four hosts, of which slow ones take twice as long: a rank, then both of its host.
 mkdir "$FB_TMP/slow"
@@ -95,9 +86,9 @@ verdict plotdata_matrix
 
 mkdir "$FB_TMP/raw"
 cp "$rows/one/"*.csv samples.csv "$FB_TMP/raw"
-same distribution distribution --bytes 1K "$FB_TMP/raw"
-same distribution-64k distribution --bytes 64K "$FB_TMP/raw/samples.csv"
-same ranks ranks ranks.csv
+prints distribution distribution --bytes 1K "$FB_TMP/raw"
+prints distribution-64k distribution --bytes 64K "$FB_TMP/raw/samples.csv"
+prints ranks ranks ranks.csv
 count 2 ranks ranks.csv
 # Ranks of several hosts: durations without begins, hence nobody is late.
 sed -E 's/,[0-9]+,([0-9]+)$/,,\1/' ranks.csv >"$FB_TMP/ranks.csv"
@@ -122,8 +113,8 @@ verdict plotdata_samples
 # A bucket sweep is a figure of each pass, a handover over two numbers of ranks a map per layout.
 ddp=$FB_ROOT/results/reference/h200x4-ddp
 kv=$FB_ROOT/results/reference/h200x4-kv
-same axis axis --axis bucket "$ddp"
-same heat heat --axis prefill,decode "$kv"
+prints axis axis --axis bucket "$ddp"
+prints heat heat --axis prefill,decode "$kv"
 count 2 axis --axis bucket "$ddp"
 count 0 heat --axis bucket "$ddp"
 count 2 heat --axis prefill,decode "$kv"
@@ -139,14 +130,14 @@ refuses 'no row of this figure has a value' heat --axis prefill,decode --columns
 	"$FB_TMP/no-value.csv"
 verdict plotdata_axis
 
-same timeline timeline spans.csv
-same rows timeline rows.csv
+prints timeline timeline spans.csv
+prints rows timeline rows.csv
 # Rank 0 communicates from 40 to 130, computes until 50 and from 60 to 110: 10 and 20 are exposed.
-same exposed timeline exposed.csv
-same distribution-spans distribution spans.csv
-same trace timeline trace.json
-same forest forest forest.csv
-same history history history.csv
+prints exposed timeline exposed.csv
+prints distribution-spans distribution spans.csv
+prints trace timeline trace.json
+prints forest forest forest.csv
+prints history history history.csv
 verdict plotdata_tables
 
 # What cannot be used is refused with the place.

@@ -11,6 +11,7 @@ export LC_ALL=C
 . tests/shell/lib.sh
 golden=$PWD/tests/golden/query
 query=$FB_BUILD/bin/query
+tool=$query
 import=$FB_BUILD/bin/import
 inputs=$PWD/tests/golden/import
 scripts=$PWD/scripts
@@ -23,10 +24,10 @@ sed -i '$d' one/all_reduce.csv
 verdict query_torn
 
 # Every tool can be started from any folder, and what is no tool says so.
-for tool in compare csvcheck import merge query summary; do
-	[ -x "$FB_BUILD/bin/$tool" ] || continue
-	"$scripts/$tool" --help >out 2>err || fail "scripts/$tool --help: $(cat err)"
-	grep -q "$tool" out || fail "scripts/$tool --help does not name $tool"
+for name in compare csvcheck import merge query summary; do
+	[ -x "$FB_BUILD/bin/$name" ] || continue
+	"$scripts/$name" --help >out 2>err || fail "scripts/$name --help: $(cat err)"
+	grep -q "$name" out || fail "scripts/$name --help does not name $name"
 done
 "$scripts/fabricbench" bogus >out 2>err
 expect "exit code of a tool that is none" $? 3
@@ -50,16 +51,12 @@ expect "shares" "$(awk -F, 'NR > 1 && $3 > 0 && ($5 == "ok" || $5 == "few") {
 [ "$(awk -F, 'NR > 1 && $4 != "" && $4 < 1' out | wc -l)" -ge 3 ] || fail "no slower: $(cat out)"
 verdict query_share
 
-# same NAME ARGUMENT...: its output is golden/NAME. FB_GOLDEN=update writes it instead.
-same() {
-	local name=$1
-
-	shift
-	"$query" "$@" >"$FB_TMP/out" 2>"$FB_TMP/err"
-	expect "exit code of $*" $? 0
-	expect "stderr of $*" "$(cat "$FB_TMP/err")" ''
-	[ "${FB_GOLDEN-}" = update ] && cp "$FB_TMP/out" "$golden/$name"
-	diff -u "$golden/$name" "$FB_TMP/out" || fail "$* differs from $name"
+# prints NAME ARGUMENT...: query's output is golden/NAME.
+prints() {
+	"$query" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of ${*:2}" $? 0
+	expect "stderr of ${*:2}" "$(cat "$FB_TMP/err")" ''
+	same "$FB_TMP/out" "$1"
 }
 
 # rows WHAT COUNT ARGUMENT...: how many rows match.
@@ -67,21 +64,9 @@ rows() {
 	expect "rows of $1" "$("$query" --csv "${@:3}" | tail -n +2 | wc -l)" "$2"
 }
 
-# refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout.
-refuses() {
-	local pattern=$1
-
-	shift
-	"$query" "$@" >"$FB_TMP/out" 2>"$FB_TMP/err"
-	expect "exit code of $*" $? 3
-	expect "stdout of $*" "$(cat "$FB_TMP/out")" ''
-	expect "lines on stderr of $*" "$(wc -l <"$FB_TMP/err")" 1
-	holds "$FB_TMP/err" "$pattern"
-}
-
-same usual.txt one
-same columns.txt one --columns bytes,algorithm,median_us --sort -median_us 'median_us>=10'
-same quoted.csv --csv one status=skipped --columns bytes,reason
+prints usual.txt one
+prints columns.txt one --columns bytes,algorithm,median_us --sort -median_us 'median_us>=10'
+prints quoted.csv --csv one status=skipped --columns bytes,reason
 # A file that Excel saved.
 { printf '\xef\xbb\xbf'; sed 's/$/\r/' one/all_reduce.csv; } >excel.csv
 expect "rows of a file that Excel saved" "$("$query" excel.csv --csv | tr -d '\r')" \

@@ -12,37 +12,22 @@ export LC_ALL=C
 . tests/shell/lib.sh
 golden=$PWD/tests/golden/summary
 summary=$FB_BUILD/bin/summary
+tool=$summary
 [ -x "$summary" ] || { echo "SKIP summary: not built (no libcsv)"; exit 0; }
 
-# same NAME EXIT_CODE ARGUMENT...: its output is golden/NAME. FB_GOLDEN=update writes it instead.
-same() {
-	local name=$1 want=$2
-
-	shift 2
-	(cd "$golden" && "$summary" "$@") >"$FB_TMP/out" 2>"$FB_TMP/err"
-	expect "exit code of $*" $? "$want"
-	expect "stderr of $*" "$(cat "$FB_TMP/err")" ''
-	[ "${FB_GOLDEN-}" = update ] && cp "$FB_TMP/out" "$golden/$name"
-	diff -u "$golden/$name" "$FB_TMP/out" || fail "$* differs from $name"
+# prints NAME EXIT_CODE ARGUMENT...: summary's output is golden/NAME.
+prints() {
+	(cd "$golden" && "$summary" "${@:3}") >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of ${*:3}" $? "$2"
+	expect "stderr of ${*:3}" "$(cat "$FB_TMP/err")" ''
+	same "$FB_TMP/out" "$1"
 }
 
-# refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout.
-refuses() {
-	local pattern=$1
-
-	shift
-	"$summary" "$@" >"$FB_TMP/out" 2>"$FB_TMP/err"
-	expect "exit code of $*" $? 3
-	expect "stdout of $*" "$(cat "$FB_TMP/out")" ''
-	expect "lines on stderr of $*" "$(wc -l <"$FB_TMP/err")" 1
-	holds "$FB_TMP/err" "$pattern"
-}
-
-same one.txt 2 one
-same one-all.txt 2 --all one
-same one-busbw.txt 2 --metric busbw one
-same six.txt 0 six
-same fault.txt 5 fault
+prints one.txt 2 one
+prints one-all.txt 2 --all one
+prints one-busbw.txt 2 --metric busbw one
+prints six.txt 0 six
+prints fault.txt 5 fault
 width=$(grep -hvE 'wrong|fault' "$golden"/{one,six,fault}*.txt | cut -c1-100 | wc -L)
 [ "$width" -le 100 ] || fail "a table is $width columns wide"
 # What was measured on machines, too, whatever its columns and axes are.
@@ -55,7 +40,7 @@ for folder in results/reference/*/; do
 	done
 done
 # Each kind of work needs one thing more: 1.25, 1.5 and 3 times as slow are 1.25 * 1.2 * 2.
-same contention.txt 0 --contention contention.csv
+prints contention.txt 0 --contention contention.csv
 # A ratio to a library's time of few samples says so.
 mkdir "$FB_TMP/few"
 sed '/,mpi,/s/,ok,/,few,/' "$golden/one/all_reduce.csv" >"$FB_TMP/few/all_reduce.csv"
@@ -180,16 +165,16 @@ for clock in 0 1; do
 done
 verdict summary_laggards
 
-same one-six.csv 0 --csv --all one six
-same one-plot.txt 0 --plot one
+prints one-six.csv 0 --csv --all one six
+prints one-plot.txt 0 --plot one
 expect "sections" "$("$summary" --sections "$golden/one")" 2
 expect "sections of a file" "$("$summary" --sections "$golden/one/barrier.csv")" 1
 verdict summary_data
 
 # Any key is an axis, in the order of its numbers with texts behind them: a bucket sweep is one
 # table, with the program's own columns; a handover over two numbers of ranks is one as well.
-same bucket.txt 0 --axis bucket "$PWD/results/reference/h200x4-ddp"
-same handover.txt 0 --axis prefill,decode "$PWD/results/reference/h200x4-kv"
+prints bucket.txt 0 --axis bucket "$PWD/results/reference/h200x4-ddp"
+prints handover.txt 0 --axis prefill,decode "$PWD/results/reference/h200x4-kv"
 "$summary" --axis bucket --columns p95_us,exposed_us results/reference/h200x4-ddp >"$FB_TMP/out"
 holds "$FB_TMP/out" 'NCCL/own +p95_us exposed_us$'
 # Rates of links and shares of packets have an order too, as figures place them.

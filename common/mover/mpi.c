@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Mover mpi: MPI_Isend and MPI_Irecv. All pieces of a transfer are one message, which a derived
- * datatype describes at either end (mpi_type.h); the library cuts it as it likes.
+ * datatype describes at either end (mpi_move.h); the library cuts it as it likes.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/base/error.h"
-#include "common/mover/mpi_type.h"
+#include "common/mover/mpi_move.h"
 
 enum { TAG = 1 };
 
 struct mpi_mover {
 	struct fb_mover mover;
 	MPI_Comm comm;
-};
-
-struct mpi_move {
-	struct fb_move move;
-	MPI_Request *request;      /* [transfers] */
-	MPI_Status *status;        /* as many; MPICH's MPI_STATUSES_IGNORE upsets gcc */
-	struct fb_mpi_sides *side; /* as many */
 };
 
 static void mpi_close(struct fb_mover *mover)
@@ -40,46 +32,16 @@ static int mpi_open(struct fb_mover **mover, const struct fb_session *session,
 	return err;
 }
 
-static void mpi_release(struct fb_move *move)
-{
-	struct mpi_move *m = (struct mpi_move *)move;
-
-	for (uint32_t i = 0; m->side && i < move->transfers; i++)
-		fb_mpi_sides_free(&m->side[i]);
-	free(m->side);
-	free(m->request);
-	free(m->status);
-	fb_move_free(move);
-}
-
 static int mpi_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		       struct fb_move **move)
 {
-	size_t n = given->transfers ? given->transfers : 1;
-	int err = fb_move_new(mover, given, sizeof(struct mpi_move), move);
-	struct mpi_move *m;
-
 	(void)form;
-	if (err)
-		return err;
-	m = (struct mpi_move *)*move;
-	m->side = calloc(n, sizeof(*m->side));
-	m->request = calloc(n, sizeof(MPI_Request));
-	m->status = calloc(n, sizeof(*m->status));
-	err = m->side && m->request && m->status ? FB_OK : FB_ENOMEM;
-	for (uint32_t i = 0; i < given->transfers && !err; i++) {
-		m->request[i] = MPI_REQUEST_NULL;
-		err = fb_mpi_sides(&given->transfer[i], &m->side[i]);
-	}
-	if (!err)
-		return FB_OK;
-	mpi_release(*move);
-	return err == FB_EUNSUPPORTED ? err : fb_error(err, "mover mpi: out of memory");
+	return fb_mpi_move_new(mover, given, sizeof(struct fb_mpi_move), move);
 }
 
 static int mpi_post(struct fb_move *move)
 {
-	struct mpi_move *m = (struct mpi_move *)move;
+	struct fb_mpi_move *m = (struct fb_mpi_move *)move;
 	MPI_Comm comm = ((const struct mpi_mover *)move->mover)->comm;
 
 	for (uint32_t i = 0; i < move->transfers; i++) {
@@ -100,7 +62,7 @@ static int mpi_post(struct fb_move *move)
 
 static int mpi_test(struct fb_move *move, bool *done)
 {
-	struct mpi_move *m = (struct mpi_move *)move;
+	struct fb_mpi_move *m = (struct fb_mpi_move *)move;
 	int complete = 0;
 
 	MPI_Testall((int)move->transfers, m->request, &complete, m->status);
@@ -136,7 +98,7 @@ const struct fb_mover_ops fb_mover_mpi = {
 	.add = fb_region_add,
 	.remove = fb_region_remove,
 	.prepare = mpi_prepare,
-	.release = mpi_release,
+	.release = fb_mpi_move_release,
 	.post = mpi_post,
 	.test = mpi_test,
 	.arrived = mpi_arrived,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Mover mpi_window: MPI_Rput and MPI_Rget on a window over each region, all in one passive epoch
- * (MPI_Win_lock_all). A transfer's pieces are one derived datatype at either end (mpi_type.h), so
+ * (MPI_Win_lock_all). A transfer's pieces are one derived datatype at either end (mpi_move.h), so
  * that the library sees all of them at once; a notice is an empty message.
  *
  * Order. A PUT's notice is sent when MPI_Win_flush has returned: the bytes are then in the target's
@@ -18,7 +18,7 @@
 
 #include "common/base/error.h"
 #include "common/memory/mpi_window.h"
-#include "common/mover/mpi_type.h"
+#include "common/mover/mpi_move.h"
 
 struct mpi_region {
 	struct fb_region region;
@@ -26,13 +26,11 @@ struct mpi_region {
 	struct mpi_region *next;
 };
 
+/* Its first requests, one per transfer, are of bytes; those behind them are of notices. */
 struct mpi_move {
-	struct fb_move move;
+	struct fb_mpi_move base;
 	struct mpi_move *next; /* among those that have notices to give */
 	bool queued, moved;
-	MPI_Request *data, *told; /* [transfers] */
-	MPI_Status *status;       /* as many; MPICH's MPI_STATUSES_IGNORE upsets gcc */
-	struct fb_mpi_sides *side; /* [transfers] */
 };
 
 struct mpi_mover {
@@ -145,14 +143,15 @@ static void take_notices(struct mpi_mover *m)
 
 static void give_notices(const struct mpi_mover *m, struct mpi_move *move)
 {
-	for (uint32_t i = 0; i < move->move.transfers; i++) {
-		const struct fb_transfer *t = &move->move.transfer[i];
+	for (uint32_t i = 0; i < move->base.move.transfers; i++) {
+		const struct fb_transfer *t = &move->base.move.transfer[i];
 
 		if (!t->notice)
 			continue;
 		if (t->verb == FB_MOVE_PUT && t->pieces)
 			MPI_Win_flush(t->peer, ((const struct mpi_region *)t->remote)->window);
-		MPI_Isend(NULL, 0, MPI_BYTE, t->peer, t->notice, m->notices, &move->told[i]);
+		MPI_Isend(NULL, 0, MPI_BYTE, t->peer, t->notice, m->notices,
+			  &move->base.request[move->base.move.transfers + i]);
 	}
 }
 
@@ -165,11 +164,11 @@ static bool has_moved(struct mpi_move *move)
 {
 	int done = 0;
 
-	MPI_Testall((int)move->move.transfers, move->data, &done, move->status);
+	MPI_Testall((int)move->base.move.transfers, move->base.request, &done, move->base.status);
 	if (!done || move->moved)
 		return done;
-	for (uint32_t i = 0; i < move->move.transfers; i++) {
-		const struct fb_transfer *t = &move->move.transfer[i];
+	for (uint32_t i = 0; i < move->base.move.transfers; i++) {
+		const struct fb_transfer *t = &move->base.move.transfer[i];
 
 		if (t->verb == FB_MOVE_GET && t->pieces)
 			MPI_Win_flush(t->peer, ((const struct mpi_region *)t->remote)->window);
@@ -201,43 +200,11 @@ static int mpi_arrived(struct fb_mover *mover, int from, int notice, uint64_t *c
 
 /* --- moves ------------------------------------------------------------------------------------ */
 
-static void mpi_release(struct fb_move *move)
-{
-	struct mpi_move *m = (struct mpi_move *)move;
-
-	for (uint32_t i = 0; m->side && i < move->transfers; i++)
-		fb_mpi_sides_free(&m->side[i]);
-	free(m->side);
-	free(m->data);
-	free(m->told);
-	free(m->status);
-	fb_move_free(move);
-}
-
 static int mpi_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		       struct fb_move **move)
 {
-	size_t n = given->transfers ? given->transfers : 1;
-	int err = fb_move_new(mover, given, sizeof(struct mpi_move), move);
-	struct mpi_move *m;
-
 	(void)form;
-	if (err)
-		return err;
-	m = (struct mpi_move *)*move;
-	m->side = calloc(n, sizeof(*m->side));
-	m->data = calloc(n, sizeof(MPI_Request));
-	m->told = calloc(n, sizeof(MPI_Request));
-	m->status = calloc(n, sizeof(*m->status));
-	err = m->side && m->data && m->told && m->status ? FB_OK : FB_ENOMEM;
-	for (uint32_t i = 0; i < given->transfers && !err; i++) {
-		m->data[i] = m->told[i] = MPI_REQUEST_NULL;
-		err = fb_mpi_sides(&given->transfer[i], &m->side[i]);
-	}
-	if (!err)
-		return FB_OK;
-	mpi_release(*move);
-	return err == FB_EUNSUPPORTED ? err : fb_error(err, "mover mpi_window: out of memory");
+	return fb_mpi_move_new(mover, given, sizeof(struct mpi_move), move);
 }
 
 static void post_transfer(const struct mpi_mover *m, const struct fb_transfer *t,
@@ -266,7 +233,7 @@ static int mpi_post(struct fb_move *move)
 
 	mine->moved = false;
 	for (uint32_t i = 0; i < move->transfers; i++) {
-		post_transfer(m, &move->transfer[i], &mine->side[i], &mine->data[i]);
+		post_transfer(m, &move->transfer[i], &mine->base.side[i], &mine->base.request[i]);
 		tells |= move->transfer[i].notice != 0;
 	}
 	if (!tells)
@@ -291,7 +258,8 @@ static int mpi_test(struct fb_move *move, bool *done)
 	*done = false;
 	if (mine->queued || !has_moved(mine))
 		return FB_OK;
-	MPI_Testall((int)move->transfers, mine->told, &told, mine->status);
+	MPI_Testall((int)move->transfers, mine->base.request + move->transfers, &told,
+		    mine->base.status);
 	*done = told;
 	return FB_OK;
 }
@@ -314,7 +282,7 @@ const struct fb_mover_ops fb_mover_mpi_window = {
 	.add = mpi_add,
 	.remove = mpi_remove,
 	.prepare = mpi_prepare,
-	.release = mpi_release,
+	.release = fb_mpi_move_release,
 	.post = mpi_post,
 	.test = mpi_test,
 	.arrived = mpi_arrived,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A transfer's pieces as MPI's derived datatypes; see mpi_type.h. */
-#include "common/mover/mpi_type.h"
+/* Moves over MPI; see mpi_move.h. */
+#include "common/mover/mpi_move.h"
 
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ static void make(const struct blocks *b, uint32_t repeats, uint64_t step, struct
 	MPI_Type_free(&list);
 }
 
-int fb_mpi_sides(const struct fb_transfer *t, struct fb_mpi_sides *sides)
+static int make_sides(const struct fb_transfer *t, struct fb_mpi_sides *sides)
 {
 	struct fb_transfer once = *t;
 	bool one_sided = t->verb == FB_MOVE_PUT || t->verb == FB_MOVE_GET;
@@ -90,10 +90,43 @@ int fb_mpi_sides(const struct fb_transfer *t, struct fb_mpi_sides *sides)
 	return sides->bytes ? FB_OK : FB_ENOMEM;
 }
 
-void fb_mpi_sides_free(struct fb_mpi_sides *sides)
+void fb_mpi_move_release(struct fb_move *move)
 {
-	if (sides->local.made)
-		MPI_Type_free(&sides->local.type);
-	if (sides->remote.made)
-		MPI_Type_free(&sides->remote.type);
+	struct fb_mpi_move *m = (struct fb_mpi_move *)move;
+
+	for (uint32_t i = 0; m->side && i < move->transfers; i++) {
+		if (m->side[i].local.made)
+			MPI_Type_free(&m->side[i].local.type);
+		if (m->side[i].remote.made)
+			MPI_Type_free(&m->side[i].remote.type);
+	}
+	free(m->side);
+	free(m->request);
+	free(m->status);
+	fb_move_free(move);
+}
+
+int fb_mpi_move_new(struct fb_mover *mover, const struct fb_move *given, size_t bytes,
+		    struct fb_move **move)
+{
+	size_t n = given->transfers ? given->transfers : 1;
+	int err = fb_move_new(mover, given, bytes, move);
+	struct fb_mpi_move *m;
+
+	if (err)
+		return err;
+	m = (struct fb_mpi_move *)*move;
+	m->side = calloc(n, sizeof(*m->side));
+	m->request = calloc(2 * n, sizeof(MPI_Request));
+	m->status = calloc(n, sizeof(*m->status));
+	err = m->side && m->request && m->status ? FB_OK : FB_ENOMEM;
+	for (uint32_t i = 0; i < given->transfers && !err; i++) {
+		m->request[2 * i] = m->request[2 * i + 1] = MPI_REQUEST_NULL;
+		err = make_sides(&given->transfer[i], &m->side[i]);
+	}
+	if (!err)
+		return FB_OK;
+	fb_mpi_move_release(*move);
+	return err == FB_EUNSUPPORTED ? err
+				      : fb_error(err, "mover %s: out of memory", mover->ops->name);
 }

@@ -132,11 +132,6 @@ int fb_rdma_open(struct fb_transport **transport, const struct fb_group *world,
 	return FB_OK;
 }
 
-static bool rdma_reaches(const struct fb_transport *transport, int rank)
-{
-	return rank != transport->world->rank;
-}
-
 static bool rdma_speaks(const struct fb_transport *transport, const char *protocol)
 {
 	(void)transport;
@@ -221,12 +216,10 @@ static int rdma_open(struct fb_transport **transport, const struct fb_group *wor
 }
 
 const struct fb_transport_ops fb_transport_rdma = {
-	.name = "rdma",
 	.open = rdma_open,
 #if FB_HAVE_VERBS
 	.direct = &fb_rdma_direct,
 	.close = rdma_close,
-	.reaches = rdma_reaches,
 	.speaks = rdma_speaks,
 	.connect = fb_rdma_connect,
 	.disconnect = fb_rdma_disconnect,

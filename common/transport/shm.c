@@ -118,11 +118,6 @@ static void shm_close_transport(struct fb_transport *transport)
 	free(t);
 }
 
-static bool shm_reaches(const struct fb_transport *transport, int rank)
-{
-	return ((const struct shm *)transport)->part_of[rank] >= 0;
-}
-
 static bool shm_speaks(const struct fb_transport *transport, const char *protocol)
 {
 	(void)transport;
@@ -274,10 +269,8 @@ static void shm_describe(const struct fb_transport *transport, int rank, char *t
 }
 
 const struct fb_transport_ops fb_transport_shm = {
-	.name = "shm",
 	.open = shm_open_transport,
 	.close = shm_close_transport,
-	.reaches = shm_reaches,
 	.speaks = shm_speaks,
 	.connect = shm_connect,
 	.disconnect = shm_disconnect,

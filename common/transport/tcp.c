@@ -118,16 +118,6 @@ static int tcp_open(struct fb_transport **transport, const struct fb_group *worl
 	return fb_tcp_open(transport, world, &fb_tcp_defaults);
 }
 
-static bool tcp_reaches(const struct fb_transport *transport, int rank)
-{
-	const struct fb_tcp *tcp = (const struct fb_tcp *)transport;
-	int own = transport->world->rank;
-	struct fb_tcp_candidate ways[FB_TCP_CANDIDATES];
-
-	return rank != own &&
-	       fb_tcp_candidates(&tcp->identity[own], &tcp->identity[rank], ways) > 0;
-}
-
 static bool tcp_speaks(const struct fb_transport *transport, const char *protocol)
 {
 	(void)transport;
@@ -280,10 +270,8 @@ static void tcp_describe(const struct fb_transport *transport, int rank, char *t
 }
 
 const struct fb_transport_ops fb_transport_tcp = {
-	.name = "tcp",
 	.open = tcp_open,
 	.close = tcp_close,
-	.reaches = tcp_reaches,
 	.speaks = tcp_speaks,
 	.connect = tcp_connect,
 	.disconnect = tcp_disconnect,

@@ -67,15 +67,11 @@ struct fb_link_request {
 struct fb_transport;
 
 struct fb_transport_ops {
-	const char *name; /* "shm", "tcp", "rdma" */
 	const struct fb_direct_ops *direct; /* where it has zero copy over a network */
 
 	/* Collective over the world. Finds interfaces, listens; connects nothing yet. */
 	int (*open)(struct fb_transport **transport, const struct fb_group *world);
 	void (*close)(struct fb_transport *transport);
-
-	/* Whether the two ranks can talk through this transport at all. Pure. */
-	bool (*reaches)(const struct fb_transport *transport, int rank);
 
 	/* Whether the protocol exists here ("simple" does everywhere). Pure. */
 	bool (*speaks)(const struct fb_transport *transport, const char *protocol);

@@ -369,8 +369,6 @@ int main(int argc, char **argv)
 
 	if (!open_bench(&b, &argc, &argv))
 		return 1;
-	for (int r = 0; r < b.world.nranks; r++)
-		CHECK(b.shm->ops->reaches(b.shm, r));
 	CHECK(b.shm->ops->speaks(b.shm, "ll") && !b.shm->ops->speaks(b.shm, "ll64"));
 	/* A rank that could not go on would leave the others waiting. */
 	if (!test_protocols(&b))

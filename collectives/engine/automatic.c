@@ -135,7 +135,6 @@ static void auto_describe(struct fb_request *request, struct fb_traits *traits)
 
 const struct fb_engine_ops fb_engine_auto = {
 	.name = "auto",
-	.summary = "between GPUs: cuda or copy, as the tuning table says",
 	.device = true,
 	.usual = "cuda",
 	.bytes = sizeof(struct auto_engine),

@@ -55,7 +55,6 @@ struct fb_request;
 
 struct fb_engine_ops {
 	const char *name;    /* "host" */
-	const char *summary; /* one line */
 	bool planned;        /* algorithms and protocols are the project's own */
 	bool device;         /* works on a GPU: in its memory, by launches on a stream */
 	bool takes_device;   /* does not, but can() may allow memory `device` */

@@ -222,7 +222,6 @@ static int host_check_plan(struct fb_engine *engine, const struct fb_case *c,
 
 const struct fb_engine_ops fb_engine_host = {
 	.name = "host",
-	.summary = "the project's plans between processors, over shared memory, tcp and rdma",
 	.planned = true,
 	.bytes = sizeof(struct host_engine),
 	.request_bytes = sizeof(struct host_request),

@@ -330,7 +330,6 @@ static void mpi_release(struct fb_request *request)
 
 const struct fb_engine_ops fb_engine_mpi = {
 	.name = "mpi",
-	.summary = "the MPI library's own collectives",
 	.takes_device = true,
 	.bytes = sizeof(struct mpi_engine),
 	.request_bytes = sizeof(struct fb_mpi_request),

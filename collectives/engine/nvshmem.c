@@ -224,7 +224,6 @@ static void nvshmem_describe(struct fb_request *request, struct fb_traits *trait
 
 const struct fb_engine_ops fb_engine_nvshmem = {
 	.name = "nvshmem",
-	.summary = "NVIDIA's NVSHMEM, loaded when the program starts",
 	.device = true,
 	.memory = "symmetric",
 	.bytes = sizeof(struct nvshmem_engine),

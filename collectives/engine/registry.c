@@ -25,7 +25,6 @@ static bool can_absent(const struct fb_engine *engine, const struct fb_case *c,
 
 const struct fb_engine_ops fb_engine_cuda = {
 	.name = "cuda",
-	.summary = "the project's plans between GPUs (not in this build)",
 	.planned = true,
 	.device = true,
 	.bytes = sizeof(struct fb_engine),
@@ -34,7 +33,6 @@ const struct fb_engine_ops fb_engine_cuda = {
 
 const struct fb_engine_ops fb_engine_copy = {
 	.name = "copy",
-	.summary = "the copy engines of the GPUs (not in this build)",
 	.device = true,
 	.bytes = sizeof(struct fb_engine),
 	.can = can_absent,
@@ -42,7 +40,6 @@ const struct fb_engine_ops fb_engine_copy = {
 
 const struct fb_engine_ops fb_engine_multimem = {
 	.name = "multimem",
-	.summary = "NVLink multicast by the project's kernels (not in this build)",
 	.device = true,
 	.bytes = sizeof(struct fb_engine),
 	.can = can_absent,

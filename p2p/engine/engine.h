@@ -35,7 +35,6 @@ enum fb_p2p_gpu_column {
 
 struct fb_p2p_engine_ops {
 	const char *name;    /* "host" */
-	const char *summary; /* one line */
 	bool own;            /* protocols and transports are the project's own */
 	bool device;         /* between GPUs: their memory, launched on streams or in graphs */
 	unsigned gpu_memory; /* kinds of it that it works in, as bits 1 << enum fb_gpu_memory */

@@ -290,7 +290,6 @@ static void host_describe(struct fb_p2p_request *request, struct fb_traits *trai
 
 const struct fb_p2p_engine_ops fb_p2p_host = {
 	.name = "host",
-	.summary = "the project's transports between processors",
 	.own = true,
 	.gpu_memory = 1 << FB_GPU_PINNED,
 	.protocols = host_protocols,

@@ -327,7 +327,6 @@ static void mpi_describe(struct fb_p2p_request *request, struct fb_traits *trait
 
 const struct fb_p2p_engine_ops fb_p2p_mpi = {
 	.name = "mpi",
-	.summary = "the MPI library's own messages and one-sided calls",
 	.gpu_memory = 1 << FB_GPU_DEVICE | 1 << FB_GPU_PINNED | 1 << FB_GPU_MANAGED,
 	.bytes = sizeof(struct mpi_p2p),
 	.open = mpi_open,

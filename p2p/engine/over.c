@@ -286,7 +286,7 @@ static unsigned gpu_memory_of(const struct fb_mover_ops *mover)
 struct fb_p2p_engine_ops fb_p2p_over(const struct fb_mover_ops *mover, const char *name)
 {
 	return (struct fb_p2p_engine_ops){
-		.name = name, .summary = mover->summary, .own = true, .mover = mover,
+		.name = name, .own = true, .mover = mover,
 		.device = mover->device, .gpu_memory = gpu_memory_of(mover),
 		.protocols = mover->forms ? mover->forms : plain, .one_sided = true, .rounds = 1,
 		.sleeps = mover->rest != NULL,

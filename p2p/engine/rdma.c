@@ -259,7 +259,6 @@ static const char *rdma_missing(const struct fb_p2p_engine *engine)
 
 const struct fb_p2p_engine_ops fb_p2p_rdma = {
 	.name = "rdma",
-	.summary = "raw verbs of RDMA devices",
 	.own = true,
 	.gpu_memory = 1 << FB_GPU_DEVICE | 1 << FB_GPU_PINNED,
 	.sleeps = true,

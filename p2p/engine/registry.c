@@ -34,16 +34,16 @@ static const char *const copy_protocols[] = {"direct", NULL};
 static const char *const protocols[] = {"direct", "ll", NULL};
 
 const struct fb_p2p_engine_ops fb_p2p_copy = {
-	.name = "copy", .summary = "the GPUs' copy engines (not in this build)", .own = true,
-	.device = true, .gpu_memory = FB_P2P_MAPPED_MEMORY, .protocols = copy_protocols,
+	.name = "copy", .own = true, .device = true, .gpu_memory = FB_P2P_MAPPED_MEMORY,
+	.protocols = copy_protocols,
 	.one_sided = true, .rounds = 20, .open = open_absent,
 	.bytes = sizeof(struct fb_p2p_device), .close = close_absent,
 	.can = can_absent,
 };
 
 const struct fb_p2p_engine_ops fb_p2p_cuda = {
-	.name = "cuda", .summary = "kernels between GPUs (not in this build)", .own = true,
-	.device = true, .gpu_memory = FB_P2P_MAPPED_MEMORY, .protocols = protocols,
+	.name = "cuda", .own = true, .device = true, .gpu_memory = FB_P2P_MAPPED_MEMORY,
+	.protocols = protocols,
 	.one_sided = true, .rounds = 500, .open = open_absent,
 	.bytes = sizeof(struct fb_p2p_device), .close = close_absent,
 	.can = can_absent,

@@ -114,7 +114,6 @@ static void ucx_describe(struct fb_p2p_request *request, struct fb_traits *trait
 
 const struct fb_p2p_engine_ops fb_p2p_ucx = {
 	.name = "ucx",
-	.summary = "UCX's messages, active messages, put and get, loaded when the program starts",
 	.own = true,
 	.gpu_memory = 1 << FB_GPU_DEVICE | 1 << FB_GPU_PINNED,
 	.protocols = fb_ucx_verbs,

@@ -303,25 +303,24 @@ static void close_host(struct fb_engine *engine)
 	fb_engine_host.close(engine);
 }
 
-#define MUTANT(name_, summary_, start_, wait_)                                                     \
+#define MUTANT(name_, start_, wait_)                                                               \
 	{                                                                                          \
-		.name = (name_), .summary = (summary_), .planned = true,                           \
-		.bytes = sizeof(struct host_engine),                                               \
+		.name = (name_), .planned = true, .bytes = sizeof(struct host_engine),             \
 		.request_bytes = sizeof(struct mutant_request), .open = open_host,                 \
 		.close = close_host, .can = can, .prepare = prepare, .start = (start_),            \
 		.test = test_right, .wait = (wait_), .describe = describe, .release = release      \
 	}
 
 static const struct fb_engine_ops mutants[] = {
-	MUTANT("drop", "leaves an element out", start_drop, wait_drop),
-	MUTANT("bit", "flips a bit", start_right, wait_bit),
-	MUTANT("swap", "swaps two chunks", start_right, wait_swap),
-	MUTANT("stale", "does nothing in the last repetition", start_stale, wait_stale),
-	MUTANT("blind", "does not wait for a message's flag", start_blind, wait_right),
-	MUTANT("early", "raises a message's flag before the data", start_right, wait_right),
-	MUTANT("greedy", "does not wait for a free slot", start_right, wait_right),
-	MUTANT("tired", "sends no payload from the 13th message on", start_right, wait_right),
-	MUTANT("seldom", "flips a bit in every seventh call", start_right, wait_seldom),
+	MUTANT("drop", start_drop, wait_drop), /* leaves an element out */
+	MUTANT("bit", start_right, wait_bit), /* flips a bit */
+	MUTANT("swap", start_right, wait_swap), /* swaps two chunks */
+	MUTANT("stale", start_stale, wait_stale), /* does nothing in the last repetition */
+	MUTANT("blind", start_blind, wait_right), /* does not wait for a message's flag */
+	MUTANT("early", start_right, wait_right), /* raises a message's flag before the data */
+	MUTANT("greedy", start_right, wait_right), /* does not wait for a free slot */
+	MUTANT("tired", start_right, wait_right), /* sends no payload from the 13th message on */
+	MUTANT("seldom", start_right, wait_seldom), /* flips a bit in every seventh call */
 };
 
 const struct fb_engine_ops *const fb_engines[] = {

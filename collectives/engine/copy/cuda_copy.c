@@ -256,7 +256,6 @@ static void copy_describe(struct fb_request *request, struct fb_traits *traits)
 
 const struct fb_engine_ops fb_engine_copy = {
 	.name = "copy",
-	.summary = "the copy engines of the GPUs, without their multiprocessors",
 	.device = true,
 	.bytes = sizeof(struct copy_engine),
 	.request_bytes = sizeof(struct copy_request),

@@ -149,7 +149,6 @@ static void cuda_describe(struct fb_request *request, struct fb_traits *traits)
 
 const struct fb_engine_ops fb_engine_cuda = {
 	.name = "cuda",
-	.summary = "the project's plans between GPUs, over peer or pinned host memory",
 	.planned = true,
 	.device = true,
 	.bytes = sizeof(struct cuda_engine),

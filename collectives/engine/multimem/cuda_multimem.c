@@ -381,7 +381,6 @@ static void multimem_describe(struct fb_request *request, struct fb_traits *trai
 
 const struct fb_engine_ops fb_engine_multimem = {
 	.name = "multimem",
-	.summary = "NVLink multicast by the project's kernels (with --multicast allow)",
 	.device = true,
 	.bytes = sizeof(struct multimem_engine),
 	.request_bytes = sizeof(struct multimem_request),

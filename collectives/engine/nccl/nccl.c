@@ -379,7 +379,6 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 
 const struct fb_engine_ops fb_engine_nccl = {
 	.name = "nccl",
-	.summary = "NVIDIA's NCCL, loaded when the program starts",
 	.device = true,
 	.memory = "nccl",
 	.bytes = sizeof(struct nccl_engine),

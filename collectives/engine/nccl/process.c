@@ -349,7 +349,6 @@ static void process_describe(struct fb_request *request, struct fb_traits *trait
 
 const struct fb_engine_ops fb_engine_nccl_process = {
 	.name = "nccl-process",
-	.summary = "NCCL with several GPUs in each process",
 	.device = true,
 	.memory = "nccl",
 	.members = process_members,

@@ -209,7 +209,6 @@ static const char *const protocols[] = {"direct", NULL};
 
 const struct fb_p2p_engine_ops fb_p2p_copy = {
 	.name = "copy",
-	.summary = "the GPUs' copy engines, without their multiprocessors",
 	.own = true,
 	.device = true,
 	.gpu_memory = FB_P2P_MAPPED_MEMORY,

@@ -226,7 +226,6 @@ static const char *const protocols[] = {"direct", "ll", NULL};
 
 const struct fb_p2p_engine_ops fb_p2p_cuda = {
 	.name = "cuda",
-	.summary = "kernels that store into, or load from, another GPU's memory",
 	.own = true,
 	.device = true,
 	.gpu_memory = FB_P2P_MAPPED_MEMORY,

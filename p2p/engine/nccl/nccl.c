@@ -192,7 +192,6 @@ static void nccl_describe(struct fb_p2p_request *request, struct fb_traits *trai
 
 const struct fb_p2p_engine_ops fb_p2p_nccl = {
 	.name = "nccl",
-	.summary = "NVIDIA's NCCL, loaded when the program starts",
 	.device = true,
 	.registers = true,
 	.gpu_memory = FB_P2P_MAPPED_MEMORY | 1 << FB_GPU_MANAGED,

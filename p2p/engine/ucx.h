@@ -88,7 +88,6 @@ enum fb_ucx_role {
 /* This rank's end of a flow. */
 struct fb_ucx_end {
 	struct fb_ucx_request *request;
-	const struct fb_flow *flow;
 	uint32_t index; /* of the flow */
 	int peer;
 	enum fb_ucx_role role;

@@ -57,7 +57,7 @@ static bool make_end(struct fb_ucx_request *r, uint32_t index)
 	bool source = flow->src == e->world->rank;
 
 	*end = (struct fb_ucx_end){
-		.request = r, .flow = flow, .index = index,
+		.request = r, .index = index,
 		.peer = source ? flow->dst : flow->src, .role = role_of(r, flow),
 		.local = source ? fb_job_source(job, flow, 0) : fb_job_target(job, flow, 0),
 		.remote = source ? flow->receive_offset : flow->send_offset,

@@ -20,15 +20,13 @@
 
 /* A file that is being written. */
 struct target {
-	const char *folder;
 	char *path;
 	FILE *out;
 };
 
 static int open_target(struct target *target, const char *folder, const char *name)
 {
-	*target = (struct target){.folder = folder};
-	target->path = fb_new_text("%s/%s.csv", folder, name);
+	*target = (struct target){.path = fb_new_text("%s/%s.csv", folder, name)};
 	target->out = fopen(target->path, "we");
 	if (!target->out)
 		return fb_error(FB_EIO, "cannot write '%s': %s", target->path, strerror(errno));

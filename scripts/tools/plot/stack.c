@@ -19,7 +19,7 @@ enum { BARS = 24, LABEL_CHARS = 160 };
 
 /* Numbers of the columns that a bar is made of; -1: no file has it. */
 struct columns {
-	int compute, communication, exposed;
+	int compute, communication;
 	int total, build, pack, unpack; /* stages */
 };
 
@@ -27,7 +27,6 @@ static struct columns columns_of(const struct fb_plot *plot)
 {
 	return (struct columns){fb_results_column(plot->results, "compute_us"),
 				fb_results_column(plot->results, "communication_us"),
-				fb_results_column(plot->results, "exposed_us"),
 				fb_results_column(plot->results, "total_us"),
 				fb_results_column(plot->results, "build_us"),
 				fb_results_column(plot->results, "pack_us"),

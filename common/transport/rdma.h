@@ -52,7 +52,7 @@
 int fb_rdma_open(struct fb_transport **transport, const struct fb_group *world,
 		 const struct fb_rdma_settings *settings, char *why, size_t n);
 
-/* Largest message that the transport sends as one piece of the plan; for tests. */
+/* What fb_rdma_count gives. */
 struct fb_rdma_counts {
 	uint64_t registered_bytes, hits, misses;
 	double register_us, deregister_us;

@@ -13,7 +13,6 @@
 #include <csv.h>
 
 #include "common/base/error.h"
-#include "common/base/version.h"
 #include "common/option/option.h"
 #include "scripts/tools/lib/text.h"
 #include "scripts/tools/lib/tool.h"

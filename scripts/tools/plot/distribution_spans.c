@@ -5,7 +5,6 @@
  * seen side by side.
  */
 #include "common/base/error.h"
-#include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/plot/plot.h"
 

@@ -165,8 +165,7 @@ run_test() {
 	queue+=("$*")
 }
 
-# Starts what fits beside the tests that run: the first of the queue, so that tests that need all
-# processors come last.
+# Starts what fits beside the tests that run: the first of the queue.
 start_some() {
 	local i
 	local -a test
@@ -340,7 +339,7 @@ run_shell() {
 			full_only "${script:6:-3}" "$full"
 			[ "$full" != all ] || continue
 		fi
-		run_test lines "$(note_of "$script" processors "$slots")" "$limit" \
+		run_test lines "$(note_of "$script" processors $((slots - 1)))" "$limit" \
 			"${script:6:-3}" env FB_MPIS="$families" bash "$script"
 	done < <(by_limit 300 tests/*/*.sh)
 }
@@ -350,6 +349,12 @@ run_lint() {
 	run_test lines 1 1800 lint/clang_tidy env FB_JOBS=1 tests/lint clang_tidy
 	run_test lines 1 900 lint/cppcheck env FB_JOBS=1 tests/lint cppcheck
 	run_test lines 1 300 lint/rules tests/lint -clang_tidy -cppcheck
+}
+
+# Puts those first that need the most processors: tests that need one run beside them, as long as
+# there are any.
+by_processors() {
+	mapfile -t queue < <(printf '%s\n' "${queue[@]}" | sort -s -t $'\x1f' -k 2,2nr)
 }
 
 run_all() {
@@ -367,5 +372,6 @@ run_all() {
 		done
 		[ "$asan" = no ] || run_mpi "$MPI" "build/$MPI-asan" "asan/$MPI"
 	fi
+	[ ${#queue[@]} -eq 0 ] || by_processors
 	run_queue
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# processors: 2
+# processors: 1
 # timeout: 300
 #
 # A mover one of whose calls fails on one rank (tests/fake/libmover_broken.c), in handoff,

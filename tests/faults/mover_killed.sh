@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 400
 #
 # kill -9 of one rank while a KV cache is carried: by every mover that this machine has, by those

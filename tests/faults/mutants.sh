@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 240
 #
 # Engines and protocols with one mistake each (tests/mpi/mutant_engine.c) must not get past

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 300
 #
 # Faults where the watchdog is not there yet or no longer, and faults that look like a good end: a

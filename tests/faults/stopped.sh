@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 420
 #
 # Ranks that are stopped, or killed within a stream, and jobs that are told to end: the watchdog

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 300
 #
 # The harness from outside: exit codes, what is written, what is said, and what is left when

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 300
 #
 # The program communicator: rows of MPI and of own engines on host ranks, every life of NCCL's with

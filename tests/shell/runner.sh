@@ -92,11 +92,12 @@ kill $!
 holds "$FB_TMP/out" "$sits"
 gone || fail "a process outlives its test"
 # The run as a whole: its limit is in minutes, so this tree's has seconds of them.
-script later 99 20 <<'END'
+script later 1 20 <<'END'
 echo "PASS later"
 END
 sed 's/run_limit \* 60/run_limit/' tests/lib.sh >"$tree/tests/lib.sh"
-sed -i 's/^# timeout: 1$/# timeout: 1000/' "$tree/tests/shell/endless.sh"
+sed -i 's/^# timeout: 1$/# timeout: 1000/; s/^# processors: 1$/# processors: 99/' \
+	"$tree/tests/shell/endless.sh"
 go -k 'shell/(endless|later)' --limit $((5 * slow))
 cp tests/lib.sh "$tree/tests"
 expect "exit code after the run's limit" "$rc" 1

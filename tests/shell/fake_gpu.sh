@@ -120,45 +120,48 @@ rule auto all_gather 2 1 p2p any any 1M 1M auto auto direct ll128 0 0 0
 rule auto all_gather 2 1 p2p any any 8 1M auto auto copy/push direct 0 0 0 objective=overlapped
 rule cuda all_gather 2 1 p2p any any 64K 1M auto auto ring direct 4 64 0 channels=4
 END
+# paths PROGRAM SIZES OPTION...: what engine auto or cuda chose for each size.
 paths() {
-	runs 2 "${program:-all_gather}" --algorithm auto --protocol auto \
-		--bytes "${sizes:-64K,1M}" "$@"
+	runs 2 "$1" --algorithm auto --protocol auto --bytes "$2" "${@:3}"
 	awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		{ gsub(/"|:.*/, "", $at["path"]);
 			printf "%s%s", NR == 2 ? "" : ", ", $at["path"] }' "$FB_TMP/out"
 }
 table=(--tuning "$FB_TMP/auto.tuning")
-expect "engine auto" "$(paths --engine auto "${table[@]}")" \
+expect "engine auto" "$(paths all_gather 64K,1M --engine auto "${table[@]}")" \
 	"copy/pull direct by fake, direct ll128 by fake"
 expect "engine auto beside computing" \
-	"$(paths --engine auto --objective overlapped "${table[@]}")" \
+	"$(paths all_gather 64K,1M --engine auto --objective overlapped "${table[@]}")" \
 	"copy/push direct by fake, copy/push direct by fake"
 expect "the objective is a key" "$(grep -c ',objective=overlapped,' "$FB_TMP/out")" 2
-expect "engine cuda with few channels" "$(paths --engine cuda --channels 5 "${table[@]}")" \
+expect "engine cuda with few channels" \
+	"$(paths all_gather 64K,1M --engine cuda --channels 5 "${table[@]}")" \
 	"ring direct by fake, ring direct by fake"
 # Whoever gives a number of channels gets the shape that is best with so many, not auto's own.
-expect "engine auto with few channels" "$(paths --engine auto --channels 5 "${table[@]}")" \
+expect "engine auto with few channels" \
+	"$(paths all_gather 64K,1M --engine auto --channels 5 "${table[@]}")" \
 	"ring direct by fake, ring direct by fake"
 expect "channels and threads of these" "$(awk -F, '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 	{ print $at["channels"], $at["threads"] }' "$FB_TMP/out" | sort -u)" "5 64"
 expect "engine auto with few channels, far from the rules for such" \
-	"$(sizes=12K paths --engine auto --channels 5 "${table[@]}")" "copy/pull direct by fake"
+	"$(paths all_gather 12K --engine auto --channels 5 "${table[@]}")" \
+	"copy/pull direct by fake"
 expect "engine auto, nearer to what cuda was measured at" \
-	"$(sizes=4K paths --engine auto "${table[@]}")" "bruck ll by fake"
+	"$(paths all_gather 4K --engine auto "${table[@]}")" "bruck ll by fake"
 # Unequal blocks follow the rules of equal ones, but no rule of another size: all_gather_v has no
 # neighbour_exchange, and the next rule in the table may be for much more.
 for skew in 0 1; do
-	expect "engine auto with unequal blocks" "$(program=all_gather_v paths --engine auto \
+	expect "engine auto with unequal blocks" "$(paths all_gather_v 64K,1M --engine auto \
 		--skew $skew "${table[@]}")" "copy/pull direct by fake, direct ll128 by fake"
 done
 echo 'rule auto all_gather 2 1 p2p any any 16 1K auto auto neighbour_exchange ll 0 0 0' |
 	cat "$FB_TMP/auto.tuning" - >"$FB_TMP/without.tuning"
 table=(--tuning "$FB_TMP/without.tuning")
-expect "a rule of equal blocks" "$(sizes=1K paths --engine auto "${table[@]}")" \
+expect "a rule of equal blocks" "$(paths all_gather 1K --engine auto "${table[@]}")" \
 	"neighbour_exchange ll by fake"
-expect "a rule that unequal blocks cannot follow" "$(program=all_gather_v sizes=1K paths \
+expect "a rule that unequal blocks cannot follow" "$(paths all_gather_v 1K \
 	--engine auto "${table[@]}")" "direct ll by model"
 # A plain run measures what a user gets; who names algorithms gets the engines that have them.
 engines() {

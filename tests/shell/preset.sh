@@ -20,7 +20,7 @@ list() {
 expect "code of ddp --preset" "$?" 3
 holds "$FB_TMP/err" "'training' is not accepted: ddp does not use it"
 users=$(sed -n 's/.*programs that do: //p' "$FB_TMP/err" | tr -d ,)
-expect "programs with presets" "$(wc -w <<<"$users")" 13
+expect "programs with presets" "$(wc -w <<<"$users")" 15
 "$bin/all_reduce" --preset none,training 2>"$FB_TMP/err"
 expect "code of two presets" "$?" 3
 holds "$FB_TMP/err" 'expected one of none, inference, training'

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 #include "common/measure/stats.h"
@@ -159,13 +160,18 @@ double fb_series_quantile(struct fb_series *s, double q)
 
 void fb_series_interval(const struct fb_series *s, size_t repetitions, double result[3])
 {
-	double *scratch = calloc(2 * s->n + 1, sizeof(*scratch));
-	struct fb_summary summary;
+	double *sorted = calloc(s->n + 1, sizeof(*sorted));
+	size_t low, high;
 
-	if (scratch && s->n && !fb_summarise(s->value, s->n, scratch, &summary)) {
-		result[0] = summary.median;
-		result[1] = s->n < repetitions ? (double)NAN : summary.median_low;
-		result[2] = s->n < repetitions ? (double)NAN : summary.median_high;
+	if (sorted && s->n) {
+		bool ends = s->n >= repetitions &&
+			    fb_median_ci_ranks(s->n, (double)s->n, &low, &high);
+
+		memcpy(sorted, s->value, s->n * sizeof(*sorted));
+		qsort(sorted, s->n, sizeof(*sorted), by_size);
+		result[0] = fb_sorted_median(sorted, s->n);
+		result[1] = ends ? sorted[low - 1] : (double)NAN;
+		result[2] = ends ? sorted[high - 1] : (double)NAN;
 	}
-	free(scratch);
+	free(sorted);
 }

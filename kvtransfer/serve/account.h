@@ -86,6 +86,8 @@ double fb_series_quantile(struct fb_series *samples, double q);
  * are too few for an interval, or where some of `repetitions` have no value. These are not like the
  * others: no rate was too high, or one of two modes was much better. So the interval of the others
  * would be too narrow, and in the wrong place. All stay as they are where there is no value at all.
+ * Values count as independent, as each repetition has arrivals of its own: test_knee.c has how
+ * often such intervals contain the knee. Six are too few to tell chance from dependence.
  */
 void fb_series_interval(const struct fb_series *values, size_t repetitions, double result[3]);
 

@@ -266,10 +266,12 @@ static void test_spread_of_knees(void)
 
 /*
  * Quotients of both knees, a pair in each repetition: the interval of their median is between the
- * ends of six. A seventh repetition without a quotient is one that the six say nothing about.
+ * ends of six, also of six that rise: order says nothing. A seventh repetition without a quotient
+ * is one that the six say nothing about.
  */
 static void test_interval_of_pairs(void)
 {
+	double rising[] = {0.9, 1.1, 1.2, 1.3, 1.4, 1.5};
 	double quotient[] = {1.3, 0.9, 1.2, 1.5, 1.1, 1.4}, nothing[3] = {1, 2, 3}, result[3];
 	struct fb_series s = {.value = quotient, .n = 6};
 
@@ -277,6 +279,11 @@ static void test_interval_of_pairs(void)
 	CHECK_NEAR(result[0], 1.25, 1e-9);
 	CHECK_NEAR(result[1], 0.9, 1e-9);
 	CHECK_NEAR(result[2], 1.5, 1e-9);
+	s.value = rising;
+	fb_series_interval(&s, 6, result);
+	CHECK_NEAR(result[1], 0.9, 1e-9);
+	CHECK_NEAR(result[2], 1.5, 1e-9);
+	s.value = quotient;
 	fb_series_interval(&s, 7, result);
 	CHECK_NEAR(result[0], 1.25, 1e-9);
 	CHECK(isnan(result[1]) && isnan(result[2]));

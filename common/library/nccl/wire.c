@@ -26,18 +26,40 @@ static bool text_behind(const char *line, const char *before, const char *ends, 
 	return true;
 }
 
+/* "[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE" as "mlx5_0:1+mlx5_1:1". */
+static void name_parts(const char *parts, char *name, size_t n)
+{
+	for (*name = '\0'; (parts = strstr(parts, "] ")) != NULL; parts += strcspn(parts, ",")) {
+		size_t used = strlen(name);
+
+		parts += strlen("] ");
+		snprintf(name + used, n - used, "%s%.*s", used ? "+" : "",
+			 (int)strcspn(parts, "/,"), parts);
+	}
+}
+
 /*
  * The device of that number in "[0]mlx5_0:1/RoCE [RO]; ...", with its port, or the interface in
- * "[0]eth0:10.0.0.1<0>"; the number itself where the log has no name.
+ * "[0]eth0:10.0.0.1<0>"; the number itself where the log has no name. Behind a port there may be
+ * its rail and plane, "mlx5_0:1:3:2" (2.30), and a device may be of two ports (2.20 to 2.23):
+ * "[0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE}".
  */
 static void name_device(const struct fb_nccl_setup *setup, bool port, int number, char *name,
 			size_t n)
 {
-	char mark[16];
+	char mark[16], parts[WAY_CHARS], *rail;
 
-	snprintf(mark, sizeof(mark), "[%d]", number);
+	snprintf(mark, sizeof(mark), "[%d]={", number);
+	if (text_behind(setup->devices, mark, "}", parts, sizeof(parts))) {
+		name_parts(parts, name, n);
+		return;
+	}
+	mark[strcspn(mark, "=")] = '\0';
 	if (!text_behind(setup->devices, mark, port ? " /;[" : ": /;[", name, n) || !*name)
 		snprintf(name, n, "%d", number);
+	rail = strchr(name, ':');
+	if (rail)
+		rail[1 + strcspn(rail + 1, ":")] = '\0';
 }
 
 /*
@@ -219,6 +241,24 @@ static bool parse_direct(const char *line, struct fb_nccl_setup *s)
 	return true;
 }
 
+/*
+ * "NET/IB : Made virtual device [4] name=mlx5_0+mlx5_1 speed=400000 ndevs=2" (2.24): ports that are
+ * used as one device of this number. Behind the others in the list; those of one port are there.
+ */
+static bool parse_merged(const char *line, struct fb_nccl_setup *s)
+{
+	char number[16], name[WAY_CHARS];
+	size_t used = strlen(s->devices);
+
+	if (!text_behind(line, "Made virtual device ", " \n", number, sizeof(number)) ||
+	    !text_behind(line, " name=", " \n", name, sizeof(name)))
+		return false;
+	if (strchr(name, '+') && !strstr(s->devices, number) &&
+	    used + strlen(number) + strlen(name) + 2 < sizeof(s->devices))
+		snprintf(s->devices + used, sizeof(s->devices) - used, " %s%s", number, name);
+	return true;
+}
+
 /* Whether the line is about the setup. Versions write "Bootstrap :" or "Bootstrap:". */
 static bool parse_setup(const char *line, struct fb_nccl_setup *s)
 {
@@ -239,8 +279,8 @@ static bool parse_setup(const char *line, struct fb_nccl_setup *s)
 	       take(line, "Trees [0] ", " \n", s->tree, sizeof(s->tree)) ||
 	       /* Pattern 4 is the ring in all versions. */
 	       take(line, "Pattern 4, ", "\n", s->graph, sizeof(s->graph)) ||
-	       parse_direct(line, s) || parse_ring(line, s) || parse_channels(line, s) ||
-	       parse_setting(line, s);
+	       parse_merged(line, s) || parse_direct(line, s) || parse_ring(line, s) ||
+	       parse_channels(line, s) || parse_setting(line, s);
 }
 
 void fb_nccl_wire_parse(const char *log, struct fb_nccl_wire *wire)

@@ -19,7 +19,7 @@ struct fb_session;
  */
 struct fb_nccl_setup {
 	char network[32];    /* "IB", "Socket" or a plugin's name */
-	char devices[256];   /* with their numbers: "[0]mlx5_0:1/RoCE [RO]" */
+	char devices[768];   /* with their numbers: "[0]mlx5_0:1/RoCE [RO]"; 16 adapters, merged */
 	char bootstrap[96];  /* by which ranks find each other: "eth0:10.0.0.1<0>" */
 	char channels[128];  /* "24 coll, 24 collnet, 16 nvls, 32 p2p, 2 p2p per peer" */
 	char ring[256];      /* of channel 0, in its order: "0 1 2 3" */

@@ -41,6 +41,12 @@ static void test_2(void)
 	CHECK_INT(choose(context, ALL_REDUCE, 1 << 20, 0, 1, 1, &algorithm, &protocol,
 			 &channels), 0);
 	CHECK(algorithm == NVLS && protocol == SIMPLE);
+	/* Cells that no version with this interface has stay NCCL's choice: pat, tree, nvls ll. */
+	algorithm = -1;
+	for (size_t bytes = 1000; bytes <= 3000; bytes += 1000)
+		CHECK_INT(choose(context, ALL_GATHER, bytes, 1, 1, 1, &algorithm, &protocol,
+				 &channels), 0);
+	CHECK_INT(algorithm, -1);
 	CHECK_INT(ncclTunerPlugin_v2.destroy(context), 0);
 }
 
@@ -123,7 +129,9 @@ int main(void)
 	close(fd);
 	setenv("FB_NCCL_TABLE", file, 1);
 	write_table("# small, then large\n\nallreduce 0 65536 ring ll 4\n"
-		    "allreduce 65537 1073741824 nvls simple 0 # the rest\n");
+		    "allreduce 65537 1073741824 nvls simple 0 # the rest\n"
+		    "allgather 1000 1000 pat simple 0\nallgather 2000 2000 tree simple 0\n"
+		    "allgather 3000 3000 nvls ll 0\n");
 	test_2();
 	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v3.init)(8, 1, NULL, &context), 0);
 	test_costs(&ncclTunerPlugin_v3, context, false);

@@ -169,11 +169,15 @@ static const struct rule *find(const struct table *table, int function, size_t b
 static int choose_2(void *context, int function, size_t bytes, int collnet, int nvls,
 		    int operations, int *algorithm, int *protocol, int *channels)
 {
+	/* Bits of the functions that have each algorithm in NCCL 2.21, which has no pat. */
+	static const unsigned char has[] = {0x10, 0x1f, 0x1c, 0x10, 0x1c, 0x10, 0};
 	const struct rule *rule = find(context, function, bytes);
 
 	(void)operations;
-	/* Whether the others are possible this version does not say. */
-	if (!rule || (!collnet && (rule->algorithm == 2 || rule->algorithm == 3)) ||
+	/* NCCL runs what it gets here, also what it does not have; only ring and tree have LL. */
+	if (!rule || !(has[rule->algorithm] >> function & 1) ||
+	    (rule->algorithm > 1 && rule->protocol != 2) ||
+	    (!collnet && (rule->algorithm == 2 || rule->algorithm == 3)) ||
 	    (!nvls && (rule->algorithm == 4 || rule->algorithm == 5)))
 		return 0;
 	*algorithm = rule->algorithm;

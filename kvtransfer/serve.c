@@ -32,6 +32,10 @@ static int open_program(struct fb_run *run, void **result)
 			err = fb_serve_trace(state->own, search, m->settings->seed, &trace);
 			state->longest_input[search] = trace.longest_input;
 			state->longest_output[search] = trace.longest_output;
+			state->requests[search] = trace.count;
+			if (!search && !err)
+				state->recorded_s = trace.request[trace.count - 1].recorded -
+						    trace.request[0].recorded;
 			fb_trace_close(&trace);
 		}
 		err = fb_group_agree(m->world, err);

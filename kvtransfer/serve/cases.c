@@ -42,15 +42,6 @@ static const struct fb_key keys[] = {
 static const char *const algorithms[] = {"colocated", "disaggregated", "both", NULL};
 static const char *const memories[] = {"host", "device", NULL};
 
-static int index_of(const char *const *names, const char *name)
-{
-	int i = 0;
-
-	while (names[i + 1] && strcmp(names[i], name))
-		i++;
-	return i;
-}
-
 struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c)
 {
 	const struct fb_serve_plan p = fb_serve_plan_of(state, c);
@@ -86,7 +77,6 @@ struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const 
 	const struct fb_serve_settings *own = state->own;
 	const struct keys *k = FB_OWN_CONST(struct keys, c);
 	struct fb_serve_plan p = {
-		.operation = (enum fb_serve_operation)index_of(fb_serve_operations, c->operation),
 		.mode = strcmp(c->algorithm, "colocated") ? FB_SERVE_DISAGGREGATED
 							   : FB_SERVE_COLOCATED,
 		.workers = state->machine.world->nranks - 1,
@@ -97,6 +87,9 @@ struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const 
 		.arrivals = (enum fb_arrivals)k->arrivals,
 	};
 
+	while (p.operation < FB_SERVE_VERDICT &&
+	       strcmp(fb_serve_operations[p.operation], c->operation))
+		p.operation++;
 	p.longest_input = state->longest_input[p.operation != FB_SERVE_REPLAY];
 	p.longest_output = state->longest_output[p.operation != FB_SERVE_REPLAY];
 	p.shape = fb_kv_model_shape(p.model, (uint32_t)fb_datatype_size(c->datatype));
@@ -106,6 +99,15 @@ struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const 
 				: POOL_REQUESTS * (p.longest_input / p.shape.block_tokens + 1);
 	fb_serve_lists(&p);
 	return p;
+}
+
+/* Until the last arrival: of a replay, or of a search's first one, which has no fewer requests. */
+static double arrivals_s(const struct fb_serve_state *state, const struct fb_serve_plan *p)
+{
+	bool search = p->operation != FB_SERVE_REPLAY;
+	double n = fb_knee_requests(p->rate, state->own->ttft_s, (uint32_t)state->own->requests);
+
+	return p->rate > 0 ? (fmin(n, state->requests[search]) - 1) / p->rate : state->recorded_s;
 }
 
 bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
@@ -134,6 +136,10 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 		snprintf(reason, FB_REASON_CHARS, "a generated trace has no times of arrival");
 	else if (p.rate <= 0 && p.arrivals != FB_ARRIVE_TRACE)
 		snprintf(reason, FB_REASON_CHARS, "arrivals need a rate");
+	else if (arrivals_s(state, &p) >= state->machine.settings->timeout_s)
+		snprintf(reason, FB_REASON_CHARS,
+			 "requests arrive in %.4g s, and --timeout ends a replay after %.4g s",
+			 arrivals_s(state, &p), state->machine.settings->timeout_s);
 	else if (p.bytes > most)
 		snprintf(reason, FB_REASON_CHARS, "a worker's cache needs %s, its memory is %s",
 			 fb_size_text((p.bytes >> 20 << 20) + (1 << 20), asked),
@@ -152,12 +158,7 @@ void fb_serve_seconds(void *arg, const struct fb_case *c, double *sample, double
 {
 	const struct fb_serve_state *state = arg;
 	const struct fb_serve_plan p = fb_serve_plan_of(state, c);
-	uint32_t fewest = (uint32_t)state->own->requests, n = fewest;
-	double replay;
-
-	if (p.operation != FB_SERVE_REPLAY)
-		n = fb_knee_requests(p.rate, state->own->ttft_s, fewest);
-	replay = p.rate > 0 ? n / p.rate : 0;
+	double replay = arrivals_s(state, &p);
 
 	*other = p.operation == FB_SERVE_VERDICT ? FB_SERVE_MODES * replay : replay;
 	*sample = p.operation == FB_SERVE_REPLAY ? replay : FB_KNEE_FEWEST * *other;
@@ -191,12 +192,8 @@ static bool adjust(void *arg, struct fb_case *c)
 	c->transport = e->ops ? e->ops->transport : "-";
 	fb_transport_keys(c, state->machine.settings, device);
 	c->launch = "blocking";
-	if (fb_serve_can(state, c, ignored)) {
-		const struct fb_serve_plan p = fb_serve_plan_of(state, c);
-
-		if (p.bytes > e->part_bytes)
-			e->part_bytes = p.bytes;
-	}
+	if (fb_serve_can(state, c, ignored) && fb_serve_plan_of(state, c).bytes > e->part_bytes)
+		e->part_bytes = fb_serve_plan_of(state, c).bytes;
 	return true;
 }
 

@@ -94,7 +94,8 @@ struct fb_serve_state {
 	struct fb_kv_machine machine; /* engine none has caches only, for workers that do both */
 	const struct fb_serve_settings *own;
 	/* Of the traces of replays [false] and of searches [true]; 0 where nothing needs one. */
-	uint32_t longest_input[2], longest_output[2];
+	uint32_t longest_input[2], longest_output[2], requests[2];
+	double recorded_s; /* from the first request to the last one of replays, in the file */
 };
 
 /* Layers of a cache that are alike: regions one behind the other in a worker's part. */

@@ -244,6 +244,9 @@ expect "batches of searches" "$(rows ',knee,.*,skipped,searches cannot run in ba
 expect "batches of replays" "$(rows ',replay,.*,streaming,.*,(ok|few),')" 1
 go 3 --engine shm --algorithm disaggregated --pool-blocks 1
 expect "a small cache" "$(rows ',skipped,"?the longest prompt has')" 1
+requests=10 go 3 --engine shm --operation replay,knee --rate 0.001
+expect "arrivals that last longer than a replay may" "$(rows ",skipped,\"requests arrive in 9000 \
+s, and --timeout ends a replay after $((60 * slow)) s\"")" 4
 verdict serve_refused
 
 # On emulated GPUs, which do what they are told.

@@ -17,7 +17,8 @@
 
 struct settings {
 	bool all;
-	double least, link_least, expect_rate;
+	struct fb_least least;
+	double expect_rate;
 };
 
 #define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
@@ -25,10 +26,12 @@ struct settings {
 static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to show"),
 	FLAG(all, 'a', "all", "what is good, too"),
-	FB_OPTION_RATIO(struct settings, least, 0, "least", "30%", 1e-3, 1,
+	FB_OPTION_RATIO(struct settings, least.bound, 0, "least", "30%", 1e-3, 1,
 			"share of the bound that a rate of a collective has to reach"),
-	FB_OPTION_RATIO(struct settings, link_least, 0, "link-least", "70%", 1e-3, 1,
+	FB_OPTION_RATIO(struct settings, least.link, 0, "link-least", "70%", 1e-3, 1,
 			"share of its link's rate that a pair of ranks has to reach"),
+	FB_OPTION_RATIO(struct settings, least.collective, 0, "collective-least", "40%", 1e-3, 1,
+			"the same of a collective of GPUs"),
 	FB_OPTION_DOUBLE(struct settings, expect_rate, 0, "expect-rate", "N", "0", 0, 1e6,
 			 "Gbit/s that every active RDMA port has to have; 0: not known"),
 	FB_OPTION_END,
@@ -95,9 +98,7 @@ static int read_rates(const char *folder, const struct settings *settings,
 
 		if (!strcmp(names.name[i], "environment.csv"))
 			continue;
-		err = fb_doctor_rates(path, settings->least, findings);
-		if (!err)
-			err = fb_doctor_links(facts, path, settings->link_least, findings);
+		err = fb_doctor_rates(facts, path, &settings->least, findings);
 	}
 	return err;
 }

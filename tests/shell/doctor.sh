@@ -332,6 +332,22 @@ holds "$FB_TMP/out" 'found   rank 0 to 1, NVLink: 90 of 96 GB/s, by engine copy'
 facts "$a100" "run,,,$gpu.nvlinks,11 of 12" "run,,,$gpu.nvlinks_to,\"${peers// 4/ 11}\""
 judged 1 --all
 holds "$FB_TMP/out" 'found   rank 0 to 1, NVLink: 90 of 300 GB/s, by engine copy'
+
+# Collectives of GPUs: NVLinks of a GPU; between nodes as many active ports as ranks, at most.
+facts "run,,,nvidia.$gpu,NVIDIA H100" "node,n1,,$ports.state,4: ACTIVE" \
+	"node,n1,,${ports/_0/_1}.state,4: ACTIVE" "node,n1,,${ports/_0/_2}.state,1: DOWN" \
+	"node,n1,,$ports.rate,400 Gb/sec" "node,n2,,$ports.state,4: ACTIVE"
+rows_to "$folder/bandwidth.csv"
+usual+=(operation=all_reduce memory=device engine=nccl ranks=8 "path=NCCL via NET/IB/mlx5_0:1")
+row busbw_GBps=179 "path=NCCL via SHM/direct"
+row busbw_GBps=400 memory=host
+row busbw_GBps=41 nodes=2
+row busbw_GBps=10 nodes=8 operation=all_gather
+judged 1 --all
+holds "$FB_TMP/out" 'found   all_reduce, NVLink: 179 of 450 GB/s, by engine nccl'
+holds "$FB_TMP/out" 'found   all_reduce, RDMA ports of a node: 41 of 100 GB/s, by engine nccl'
+holds "$FB_TMP/out" 'wanted  20 GB/s or more, 40% of the link.s rate'
+expect "doubts" "$(grep -c '^doubt' "$FB_TMP/out")" 2
 rm "$folder/environment.csv"
 judged 3
 verdict doctor_links

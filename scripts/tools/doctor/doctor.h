@@ -88,20 +88,20 @@ extern const struct fb_judge fb_judges_of_ports[], fb_judges_of_networks[], fb_j
 /* Judges the facts by all rules, and which facts differ between nodes though they should not. */
 void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings);
 
-/*
- * Judges the rows of a result file: the best efficiency of each operation and memory from 1 MiB on,
- * by whatever engine, has to be `least` of the bound or more. Files without such a column have
- * nothing to say. Returns 0, or as fb_records_read.
- */
-int fb_doctor_rates(const char *path, double least, struct fb_findings *findings);
+/* The least shares that are good: of a row's own bound, and of what links carry. */
+struct fb_least {
+	double bound, link, collective;
+};
 
 /*
- * Judges the rows of a point-to-point program, or of host_device: the best rate from 1 MiB on of
- * each pair of ranks, by whatever engine, has to be `least` of what its link carries (lib/links.h)
- * or more. Files of others, and rows whose link is not known, have nothing to say. Returns 0, or as
- * fb_records_read.
+ * Judges the rows of a result file. The best efficiency of each operation and memory from 1 MiB on,
+ * by whatever engine, has to be `bound` or more. The best rate from 1 MiB on of each pair of ranks,
+ * or of host_device, has to be `link` of what its link carries (lib/links.h). Of all_reduce,
+ * all_gather and reduce_scatter in GPU memory the best busbw_GBps from 64 MiB on has to be
+ * `collective` of what a GPU's NVLinks carry, and between nodes of what a node's RDMA ports do.
+ * Rows whose bound and links are not known have nothing to say. Returns 0, or as fb_records_read.
  */
-int fb_doctor_links(const struct fb_node_facts *facts, const char *path, double least,
-		    struct fb_findings *findings);
+int fb_doctor_rates(const struct fb_node_facts *facts, const char *path,
+		    const struct fb_least *least, struct fb_findings *findings);
 
 #endif

@@ -233,19 +233,22 @@ static void print(const struct effect *effect, size_t count, const char *base,
 	for (size_t i = 0; i < count; i++) {
 		const struct effect *e = &effect[metric->rate && i < good ? good - 1 - i : i];
 		const char *variant = *e->variant ? e->variant : "-";
+		const char *ratio = isnan(e->ratio) ? "-" : fb_new_text("%.3f", e->ratio);
+		const char *interval = isnan(e->low)
+			? "-" : fb_new_text("%.3f to %5.3f", e->low, e->high);
 		const char *verdict = verdict_of(e, metric->rate), *ran = ran_text(e);
 
 		if (lines)
 			printf("%s\t%.4f\t%.4f\t%.4f\t%zu\t%zu\t%s\t%s\n", variant, e->ratio,
 			       e->low, e->high, e->launches, e->rows, verdict, ran);
 		else
-			printf("%6.3f %6.3f to %5.3f %8zu %6zu  %-10s %-24s %s\n", e->ratio, e->low,
-			       e->high, e->launches, e->rows, verdict, ran, variant);
+			printf("%6s %15s %8zu %6zu  %-10s %-24s %s\n", ratio, interval,
+			       e->launches, e->rows, verdict, ran, variant);
 	}
 	if (!lines)
 		printf("\nratio: %s by that of %s, geometric mean. Each interval is computed "
 		       "alone: on average one of 20 variants that change nothing has an interval "
-		       "without 1.\n",
+		       "without 1. It needs two launches.\n",
 		       metric->column, *base ? base : "the variant without variables");
 	for (size_t i = 0; i < count; i++)
 		marked += effect[i].marked;

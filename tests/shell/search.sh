@@ -167,6 +167,8 @@ expect "effects without marked launches" "$(cut -f 1,2,5,7 "$fake/out" | tr '\t'
 	paste -sd '|')" 'A=2 0.1000 2 lacks rows|A=1 0.9000 1 unsure|A=3 nan 0 disturbed'
 "$build/bin/variants" "$fake/three" >"$fake/out" || fail "exit code $?"
 holds "$fake/out" '^5 pairs of rows are left out: launches.csv marks'
+holds "$fake/out" '^ 0\.900 {15}- +1 +1  unsure .*A=1$'
+holds "$fake/out" '^ {5}- {15}- +0 +0  disturbed .*A=3$'
 "$build/bin/variants" --lines --keep-marked "$fake/three" >"$fake/out" || fail "exit code $?"
 expect "launches with --keep-marked" "$(cut -f 5 "$fake/out" | xargs)" '2 3 3'
 verdict search_interval

@@ -307,7 +307,8 @@ static int run(void *values, char **paths, size_t count)
 	fb_model_fit(&job.model, &job.cells);
 	if (!job.model.count) {
 		fb_error(FB_EINPUT, "no algorithm of the project has four times or more: "
-			 "expected rows of more sizes or numbers of ranks");
+			 "expected rows of more sizes or numbers of ranks (for steps those of "
+			 "all_reduce by ring)");
 		return FB_EXIT_NOTHING;
 	}
 	return fb_exit_code(print(&job));

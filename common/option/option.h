@@ -39,7 +39,7 @@ enum fb_option_type {
 	FB_OPT_INT,	/* int */
 	FB_OPT_U64,	/* uint64_t; suffixes K, M, G, T */
 	FB_OPT_DOUBLE,	/* double */
-	FB_OPT_RATIO,	/* double; "1%" and "0.01" are the same */
+	FB_OPT_RATIO,	/* double; "1%" and "0.01" are the same; above 1 with % only */
 	FB_OPT_TIME,	/* double, in seconds; "500ms", "20us", "7ns", "2min", "1h", "3" (s) */
 	FB_OPT_CHOICE,	/* int: the index of one of `names` */
 	FB_OPT_CHOICES, /* uint64_t: bit i for names[i]; a comma-separated list, or "all" */

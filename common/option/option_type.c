@@ -29,10 +29,8 @@ static int parse_flag(const struct fb_option *option, const char *text, void *at
 
 static void text_flag(const struct fb_option *option, const void *at, char *buf, size_t n)
 {
-	const bool *slot = at;
-
 	(void)option;
-	snprintf(buf, n, "%s", *slot ? "yes" : "no");
+	snprintf(buf, n, "%s", *(const bool *)at ? "yes" : "no");
 }
 
 static void accepted_flag(const struct fb_option *option, char *buf, size_t n)
@@ -157,6 +155,8 @@ static int parse_real(const struct fb_option *option, const char *text, void *at
 	else if (*end || value != 0)
 		return FB_EINPUT;
 	if (value < option->range.real.low || value > option->range.real.high)
+		return FB_EINPUT;
+	if (option->type == FB_OPT_RATIO && value > 1 && !*end) /* 5 may mean 5%, not 500% */
 		return FB_EINPUT;
 	*slot = value;
 	return FB_OK;

@@ -109,6 +109,7 @@ holds "$FB_TMP/out" '^2 rows: REGRESSED 0, IMPROVED 0, SAME 2, UNSURE 0 \(exit c
 run 4 "$study" --filter 'algorithm=hyper*,algorithm=ring,bytes=8' --strict
 holds "$FB_TMP/out" '1 missing in NEW'
 run 0 "$study" --threshold 50%
+refuses "threshold: '5' is not accepted" "$study" --threshold 5
 run 0 "$study" --alpha 0.0001
 verdict compare_exit_codes
 
@@ -326,6 +327,8 @@ sed 's/$/,x/; 1s/x$/colour/' "$FB_TMP/thresholds.csv" >"$FB_TMP/t.csv"
 refuses 'neither a key nor threshold' "$study" --thresholds "$FB_TMP/t.csv"
 sed 's/30%/much/' "$FB_TMP/thresholds.csv" >"$FB_TMP/t.csv"
 refuses "t.csv:2: threshold 'much'" "$study" --thresholds "$FB_TMP/t.csv"
+sed 's/30%/5/' "$FB_TMP/thresholds.csv" >"$FB_TMP/t.csv"
+refuses "t.csv:2: threshold '5'" "$study" --thresholds "$FB_TMP/t.csv"
 refuses 'no column threshold' "$study" --thresholds "$study/a/results.csv"
 verdict compare_thresholds
 

@@ -20,7 +20,7 @@ const char *fb_limit_from_name(enum fb_limit_from from)
 	return from_names[from];
 }
 
-/* "5%", "0.05". */
+/* "5%", "0.05"; who writes 5 means 5%, not 500%. */
 static bool read_threshold(const char *text, double *threshold)
 {
 	char *end;
@@ -29,7 +29,7 @@ static bool read_threshold(const char *text, double *threshold)
 	if (end == text || (*end && strcmp(end, "%") != 0))
 		return false;
 	*threshold = *end ? value / 100 : value;
-	return *threshold > 0 && *threshold <= 100;
+	return *threshold > 0 && *threshold <= (*end ? 100 : 1);
 }
 
 int fb_limits_read_thresholds(struct fb_limits *limits, const char *path)

@@ -53,7 +53,7 @@ ask_rows() {
 }
 
 # estimate BUILD RANKS LINES: sets estimated to the rows and the seconds of a launch, `-` for not
-# known.
+# known, as of a launch that could measure nothing here: other nodes may have the GPUs for it.
 estimate() {
 	local line rows left=$3 all=0 sum=$start_s key
 
@@ -74,7 +74,7 @@ estimate() {
 			-v a="$row_s" -v b="$row_share" -v c="$start_s" \
 			'BEGIN { printf "%.1f", s + c + n * (a + b * t) }')
 	done
-	estimated="$all $sum"
+	[ "$all" -gt 0 ] && estimated="$all $sum" || estimated='- -'
 }
 
 # complete_plan: stdin, a plan without seconds, to stdout with them.

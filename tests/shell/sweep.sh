@@ -221,6 +221,13 @@ refused() {
 	grep -qF -- "$1" "$fake/err" || fail "${*:2}: $(cat "$fake/err")"
 }
 
+# A launch that could measure nothing here may take any time on nodes that have the devices.
+begin 'ranks 2,3\nwork --bytes=0\nmore --bytes=0'
+sweep_new --expand
+expect "seconds of no rows" "$(awk -F'\t' '/^[0-9]/ { print $9 }' "$fake/out" | xargs)" "- -"
+begin 'ranks 2\nwork --bytes=0\nmore --bytes=3'
+sweep_new --expand
+expect "seconds of three rows" "$(awk -F'\t' '/^[0-9]/ { print $9 }' "$fake/out")" 4.0
 begin 'launches 3\nwork'
 sweep_new --expand
 my=("$fake/my.study" --build "$build")

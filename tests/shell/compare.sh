@@ -351,6 +351,7 @@ refuses 'not a noise file' "$study" --noise "$study/a/results.csv"
 make_side "$FB_TMP/few" a 6 9 <"$golden/rows.txt"
 run 0 --self-test "$FB_TMP/few"
 holds "$FB_TMP/out" '6 launches are too few to show that false alarms are rare: make 16'
+! grep '^good' "$FB_TMP/out" || fail "6 launches showed it all the same"
 make_side "$FB_TMP/two" a 2 9 <"$golden/rows.txt"
 refuses 'nothing to split' --self-test "$FB_TMP/two"
 # A study whose two sides are alike is one set.

@@ -118,7 +118,9 @@ static int read_folder(struct fb_results *results, const char *path)
 	for (size_t i = 0; i < names.count && !err; i++)
 		err = read_file(results, fb_new_text("%s/%s", path, names.name[i]), false);
 	if (!err && results->count == before)
-		err = fb_error(FB_EINPUT, "%s: no result file with rows in this folder", path);
+		err = fb_error(FB_EINPUT, "%s: no result file with rows in this folder%s", path,
+			       access(fb_new_text("%s/b", path), X_OK) ? ""
+			       : "; the sides of its study are the folders a and b in it");
 	return err;
 }
 

@@ -362,6 +362,8 @@ expect "exit code of --from" $? "$code"
 root=$PWD
 (cd "$FB_TMP" && "$root/scripts/doctor" --from here) >"$FB_TMP/out" 2>&1
 expect "exit code of --from, a folder of the caller's" $? "$code"
+NP=two scripts/doctor --results "$FB_TMP/never" >"$FB_TMP/out" 2>&1
+expect "exit code of NP=two" $? 3
 scripts/doctor --results >"$FB_TMP/out" 2>&1
 expect "exit code without a value" $? 3
 verdict doctor_here

@@ -359,8 +359,7 @@ code=$?
 holds "$FB_TMP/out" '^1 node: [1-9][0-9]* checks good'
 scripts/doctor --from "$FB_TMP/here" >"$FB_TMP/again" 2>&1
 expect "exit code of --from" $? "$code"
-root=$PWD
-(cd "$FB_TMP" && "$root/scripts/doctor" --from here) >"$FB_TMP/out" 2>&1
+(cd "$FB_TMP" && "$OLDPWD/scripts/doctor" --from here) >"$FB_TMP/out" 2>&1
 expect "exit code of --from, a folder of the caller's" $? "$code"
 NP=two scripts/doctor --results "$FB_TMP/never" >"$FB_TMP/out" 2>&1
 expect "exit code of NP=two" $? 3

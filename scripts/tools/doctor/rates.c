@@ -85,6 +85,7 @@ static void note(struct ways *w, const struct way *way)
 /*
  * What a collective of GPUs should pass: their NVLinks on one node, and between nodes an RDMA port
  * like the one in NCCL's path for each rank of a node, as far as the node has so many active ones.
+ * The first node stands for all.
  */
 static void link_of_gpus(const struct fb_node_facts *facts, const char *path, double ranks,
 			 double nodes, struct fb_link *link)

@@ -13,12 +13,12 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "common/base/spin.h"
 #include "common/cuda/cuda_error.h"
 #include "common/cuda/gpu_hold.h"
 #include "common/cuda/gpu_stream.h"
+#include "common/measure/clock.h"
 
 enum {
 	MOST_IN_GRAPH = 1024,
@@ -134,19 +134,11 @@ static int enqueue(struct fb_gpu_stream *s, int calls)
 	return err;
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int begin_capture(struct fb_gpu_stream *s)
 {
 	int err;
 
-	s->begin_s = seconds();
+	s->begin_s = fb_monotonic_s();
 	err = FB_CUDA(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
 	s->capturing = !err;
 	return err;
@@ -157,14 +149,14 @@ int fb_gpu_stream_capture_end(struct fb_gpu_stream *s)
 	int err = FB_CUDA(cudaStreamEndCapture(s->stream, &s->captured));
 
 	s->capturing = false;
-	s->capture_s += seconds() - s->begin_s;
+	s->capture_s += fb_monotonic_s() - s->begin_s;
 	return err;
 }
 
 int fb_gpu_stream_instantiate(struct fb_gpu_stream *s, int captured, int err)
 {
 	int other = s->exec ? FB_CUDA(cudaGraphExecDestroy(s->exec)) : FB_OK;
-	double begin = seconds();
+	double begin = fb_monotonic_s();
 
 	s->exec = NULL;
 	err = err ? err : other;
@@ -178,7 +170,7 @@ int fb_gpu_stream_instantiate(struct fb_gpu_stream *s, int captured, int err)
 	if (!err)
 		err = FB_CUDA(cudaStreamSynchronize(s->stream));
 	s->exec_calls = err ? 0 : captured;
-	s->instantiate_s += seconds() - begin;
+	s->instantiate_s += fb_monotonic_s() - begin;
 	s->graphs++;
 	return err;
 }

@@ -7,22 +7,14 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/base/error.h"
+#include "common/measure/clock.h"
 
 enum {
 	NAP_MS = 50,     /* of one call, so that the watchdog can end the wait */
 	GRACE_MS = 5000, /* from a completion to its event, at most */
 };
-
-static double now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
 
 /* Asks for an event at the next completion. */
 static int arm(struct fb_rdma_completions *c)
@@ -100,10 +92,10 @@ int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, boo
 	/* The caller may wait for completions that have come since and that it has not used. */
 	if (taken != rails->rested) {
 		rails->rested = taken;
-		rails->rested_us = spin_us ? now_us() : 0;
+		rails->rested_us = spin_us ? 1e6 * fb_monotonic_s() : 0;
 		return FB_OK;
 	}
-	if (spin_us && now_us() - rails->rested_us < (double)spin_us)
+	if (spin_us && 1e6 * fb_monotonic_s() - rails->rested_us < (double)spin_us)
 		return FB_OK;
 	for (int r = 0; r < n && !err; r++) {
 		if (rails[r].armed)

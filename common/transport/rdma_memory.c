@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/base/error.h"
+#include "common/measure/clock.h"
 #include "common/transport/rdma_error.h"
 
 const char *const fb_rdma_how_names[] = {
@@ -34,22 +34,14 @@ void fb_rdma_cache_open(struct fb_rdma_cache *cache, const struct fb_rdma_rail *
 	*cache = (struct fb_rdma_cache){.rails = rails, .nrails = nrails, .access = access};
 }
 
-static double now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
 static void drop(struct fb_rdma_cache *cache, struct fb_rdma_region *region)
 {
-	double start = now_us();
+	double start_s = fb_monotonic_s();
 
 	for (int i = 0; i < cache->nrails; i++)
 		if (region->mr[i])
 			cache->rails[i].verbs->dereg_mr(region->mr[i]);
-	cache->deregister_us += now_us() - start;
+	cache->deregister_us += 1e6 * (fb_monotonic_s() - start_s);
 	cache->bytes -= region->bytes;
 	free(region);
 }
@@ -122,7 +114,7 @@ static struct ibv_mr *register_one(const struct fb_rdma_cache *cache, int rail,
 static int register_all(struct fb_rdma_cache *cache, struct fb_rdma_region *r, int fd,
 			uint64_t offset)
 {
-	double start = now_us();
+	double start_s = fb_monotonic_s();
 	int i = 0, error = 0;
 
 	for (; i < cache->nrails; i++) {
@@ -136,7 +128,7 @@ static int register_all(struct fb_rdma_cache *cache, struct fb_rdma_region *r, i
 		cache->rails[i].verbs->dereg_mr(r->mr[i]);
 		r->mr[i] = NULL;
 	}
-	cache->register_us += now_us() - start;
+	cache->register_us += 1e6 * (fb_monotonic_s() - start_s);
 	return error;
 }
 

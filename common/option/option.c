@@ -8,6 +8,7 @@
 #include "common/option/option.h"
 
 #include "common/base/error.h"
+#include "common/base/near.h"
 #include "common/option/users.h"
 
 #include <stdarg.h>
@@ -18,7 +19,6 @@ enum {
 	OPTIONS_MAX = 256,
 	LINE_CHARS = 2048,
 	PHRASE_CHARS = 1024,
-	NAME_CHARS = 64,
 	SHOWN_CHARS = 80, /* most of a bad value that a message repeats */
 };
 
@@ -141,54 +141,14 @@ static struct entry *find_short(struct parser *p, char name)
 	return NULL;
 }
 
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-	size_t least = a < b ? a : b;
-
-	return least < c ? least : c;
-}
-
-/* Levenshtein distance of two names of fewer than NAME_CHARS characters. */
-static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-	size_t row[NAME_CHARS + 1];
-
-	for (size_t j = 0; j <= b_length; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a_length; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b_length; j++) {
-			size_t above = row[j];
-
-			row[j] = smallest(diagonal + (a[i - 1] != b[j - 1]), above + 1,
-					  row[j - 1] + 1);
-			diagonal = above;
-		}
-	}
-	return row[b_length];
-}
-
 static int complain_unknown(struct parser *p, const char *name, size_t length)
 {
-	size_t best = SIZE_MAX;
-	const char *nearest = NULL;
+	const char *names[OPTIONS_MAX], *nearest;
 
-	for (size_t i = 0; i < p->count && length < NAME_CHARS; i++) {
-		const char *own = p->entries[i].option->name;
-		size_t far = strlen(own) < NAME_CHARS ? distance(name, length, own, strlen(own))
-						      : SIZE_MAX;
-
-		/* An abbreviation is a likelier slip than its distance says. */
-		if (length >= 2 && !strncmp(own, name, length))
-			far = 1;
-		if (far < best || (far == best && nearest && strlen(own) < strlen(nearest))) {
-			best = far;
-			nearest = own;
-		}
-	}
-	if (nearest && best <= (length < 6 ? 2 : length / 3) && best < length)
+	for (size_t i = 0; i < p->count; i++)
+		names[i] = p->entries[i].option->name;
+	nearest = fb_near_name(name, length, names, p->count);
+	if (nearest)
 		return complain(p->errors,
 				"unknown option --%.*s: did you mean --%s? (--help lists "
 				"what is accepted)",

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void add_option(void *arg, const char *name, const char *value)
 {
@@ -99,6 +100,8 @@ void fb_run_facts(struct fb_run *run)
 		snprintf(name, sizeof(name), "%s", run->recorder.run);
 	MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, run->world.comm);
 	fb_environment_collect(facts, "");
+	if (run->world.rank == 0)
+		fb_environment_misspelt(environ);
 	keep_moment(run);
 	fb_facts_add(facts, "run.name", "%s", name);
 	fb_facts_add(facts, "run.ranks", "%d", run->world.nranks);

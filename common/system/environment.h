@@ -79,6 +79,12 @@ void fb_environment_build(struct fb_facts *facts);
 /* Adds the listed variables out of `variables` ("NAME=value", ends in NULL; see environ(7)). */
 void fb_environment_variable(struct fb_facts *facts, char *const variables[]);
 
+/*
+ * Warns of each variable whose name is nearly one of the suite's own. Others that begin with FB_
+ * may be those of other software. Returns how many.
+ */
+size_t fb_environment_misspelt(char *const variables[]);
+
 /* Whether a variable is one of those that are recorded. */
 bool fb_environment_listed(const char *name);
 

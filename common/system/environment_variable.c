@@ -7,6 +7,9 @@
  */
 #include "common/system/environment.h"
 
+#include "common/base/error.h"
+#include "common/base/near.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +32,18 @@ static const char *const unlisted[] = {
 	"OMPI_MCA_prte",  "OMPI_MCA_shmem_RUNTIME_", "SLURM_JOB_ACCOUNT",
 	"SLURM_JOB_GID",  "SLURM_JOB_GROUP",	     "SLURM_JOB_UID",
 	"SLURM_JOB_USER",
+};
+
+/* The suite's own, as the manual page lists them, and what scripts/launch passes to the ranks. */
+static const char *const own[] = {
+	"FABRICBENCH_CLOSING",	  "FABRICBENCH_LAUNCH",
+	"FABRICBENCH_LIBIBVERBS", "FABRICBENCH_LIBRDMACM",
+	"FB_CURL_LIBRARY",	  "FB_IMAGE",
+	"FB_MOVERS",		  "FB_NCCL_PLUGIN",
+	"FB_NCCL_PROFILE",	  "FB_NCCL_PROFILE_CHANNELS",
+	"FB_NCCL_PROFILE_EVENTS", "FB_NCCL_TABLE",
+	"FB_NIXL_BACKEND",	  "FB_NIXL_FILE_BACKEND",
+	"FB_NVSHMEM_KERNELS",	  "FB_NVSHMEM_LIBRARY",
 };
 
 /* Parts of names, and of values, that say that a value is private. */
@@ -100,4 +115,23 @@ void fb_environment_variable(struct fb_facts *facts, char *const variables[])
 		else
 			fb_facts_add(facts, key, "%s", equals[1] ? equals + 1 : "(empty)");
 	}
+}
+
+size_t fb_environment_misspelt(char *const variables[])
+{
+	size_t found = 0;
+
+	for (; variables && *variables; variables++) {
+		size_t length = strcspn(*variables, "=");
+		const char *meant = NULL;
+
+		if (!strncmp(*variables, "FB_", 3) || !strncmp(*variables, "FABRICBENCH_", 12))
+			meant = fb_near_name(*variables, length, own, sizeof(own) / sizeof(own[0]));
+		if (!meant || (length == strlen(meant) && !strncmp(*variables, meant, length)))
+			continue;
+		fb_warn("nothing reads the variable %.*s: did you mean %s?", (int)length,
+			*variables, meant);
+		found++;
+	}
+	return found;
 }

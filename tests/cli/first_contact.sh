@@ -48,6 +48,10 @@ holds err "^fabricbench launch: program 'no_such_program': neither"
 expect "exit code of a name that is none" "$rc" 3
 launch 1 "$root/README.md"
 expect "exit code of a file that is no program" "$rc" 3
+# One line says that a variable's name is misspelt; names of other software are left alone.
+FB_NCCL_PLUGINS=x FB_MOVERS='' FB_TOKEN=x launch 2 all_reduce --engine host --bytes 8 "${fast[@]}"
+expect "misspelt variables" "$(cat err)" "$(echo fabricbench: warning: nothing reads the variable \
+	'FB_NCCL_PLUGINS: did you mean FB_NCCL_PLUGIN?')"
 verdict cli/names
 
 # restricted FLAGS: whether a run with these MPIRUN_FLAGS is given shared memory alone.

@@ -91,10 +91,15 @@ scripts/fabricbench --help | sed -n 's/^\(programs\|scripts\): //p' | tr ' ' '\n
 	sort -u >"$FB_TMP/there"
 diff "$FB_TMP/in_page" "$FB_TMP/there" >"$FB_TMP/diff" ||
 	fail "docs/fabricbench.1 (<) does not name what there is (>): $(cat "$FB_TMP/diff")"
+# The list by which programs warn of misspelt variables is no place where they are read.
+known=environment_variable.c
+grep -rhoE '"(FB_[A-Z_]+[A-Z]|FABRICBENCH_[A-Z]+)"' --include='*.c' --exclude=$known common \
+	collectives p2p overlap kvtransfer | tr -d '"' | sort -u >"$FB_TMP/own"
+expect "variables that common/system/$known knows" "$(grep -oE '"F(B|ABRICBENCH)_[A-Z_]*[A-Z]"' \
+	common/system/$known | tr -d '"' | sort -u)" "$(cat "$FB_TMP/own")"
 # What scripts/launch passes to the ranks is no setting.
 {
-	grep -rhoE '"(FB_[A-Z_]+|FABRICBENCH_[A-Z]+)"' --include='*.c' common collectives p2p \
-		overlap kvtransfer | tr -d '"' | grep -vxE 'FABRICBENCH_(CLOSING|LAUNCH)'
+	grep -vxE 'FABRICBENCH_(CLOSING|LAUNCH)' "$FB_TMP/own"
 	grep -rhoE 'getenv\("(AWS_[A-Z_]+|TMPDIR|[A-Z_]+_HOME)"' --include='*.c' common |
 		cut -d '"' -f 2
 	grep -oE '^ \*#   *[A-Z]+=' scripts/run | tr -dc 'A-Z\n'

@@ -331,6 +331,7 @@ static void test_variables(void)
 	CHECK(!fb_environment_secret("UCX_TLS", "tcp://host:1"));
 	CHECK(fb_environment_secret("ncclKey", "x"));
 	fb_environment_variable(&facts, NULL);
+	CHECK_INT(fb_environment_misspelt(variables), 0);
 	fb_facts_free(&facts);
 }
 

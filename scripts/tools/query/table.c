@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table and its columns; see query.h. */
 #include "common/base/error.h"
+#include "common/base/near.h"
 #include "common/record/schema.h"
 #include "scripts/tools/lib/axis.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/text.h"
 #include "scripts/tools/query/query.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { NAME_CHARS = 64, CLOSE = 3, SHOWN = 4 };
@@ -108,36 +108,10 @@ void fb_query_load(struct fb_query_table *table, const struct fb_sheets *sheets)
 			fill_sheet(table, &sheets->sheet[i]);
 }
 
-/*
- * Insertions, deletions and exchanges of single characters that make one name of the other
- * (Levenshtein, 1966), whatever the case. Names are short.
- */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[NAME_CHARS + 1], n = strlen(b) < NAME_CHARS ? strlen(b) : NAME_CHARS;
-
-	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t corner = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 1; j <= n; j++) {
-			size_t change = corner + (tolower((unsigned char)a[i]) !=
-						  tolower((unsigned char)b[j - 1]));
-			size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-
-			corner = row[j];
-			row[j] = change < least ? change : least;
-		}
-	}
-	return row[n];
-}
-
 int fb_query_find(const struct fb_query_table *table, const char *name, size_t *column)
 {
 	char close[256] = "";
-	size_t shown = 0;
+	size_t shown = 0, length = strlen(name);
 
 	*column = find(table, name);
 	if (*column == table->ncolumns) {
@@ -152,8 +126,8 @@ int fb_query_find(const struct fb_query_table *table, const char *name, size_t *
 		for (size_t i = 0; i < table->ncolumns && shown < SHOWN; i++) {
 			const char *other = table->column[i];
 
-			if ((distance(name, other) > limit || 2 * limit > strlen(name)) &&
-			    !(limit == CLOSE && strlen(name) > 2 && strstr(other, name)))
+			if ((fb_near_distance(name, length, other) > limit || 2 * limit > length) &&
+			    !(limit == CLOSE && length > 2 && strstr(other, name)))
 				continue;
 			fb_append(close, sizeof(close), "%s%s", shown++ ? ", " : "", other);
 		}

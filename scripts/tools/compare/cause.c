@@ -230,6 +230,9 @@ void fb_cause_rank(struct fb_differences *d, const struct fb_comparison *c,
 			item->weight = rules[r].weight;
 			item->why = rules[r].why;
 		}
+		/* A library's version says more than where its file lies. Rules weigh more. */
+		item->weight += !fnmatch("mpi.library", item->name, 0) ||
+				!fnmatch("library.*.version", item->name, 0);
 	}
 	if (d->count)
 		qsort(d->item, d->count, sizeof(*d->item), compare);

@@ -15,7 +15,7 @@ int fb_collectives_open(struct fb_collectives *c, const struct fb_session *sessi
 	*c = (struct fb_collectives){.ops = fb_engine_find(engine)};
 	if (!c->ops)
 		return fb_error(FB_EINPUT, "collectives have no engine %s", engine);
-	/* Without a GPU the engine has the reason. */
+	/* Without a GPU the engine opens all the same, and its `can` gives the reason. */
 	if (c->ops->device) {
 		err = fb_gpu_view_open(&c->gpu, session, group, ignored);
 		c->has_gpu = !err;

@@ -39,15 +39,16 @@ struct fb_collectives {
 struct fb_call {
 	struct fb_request *request;
 	const struct fb_engine_ops *ops;
-	struct fb_operation op; /* the caller's, with what was chosen */
+	struct fb_operation op; /* a copy of the caller's; fb_select fills in .tuned */
 	struct fb_selection selection;
 };
 
 /*
  * Collective over the group; for a device engine the first time over the world, too (see
- * fb_gpu_view_open). `engine` is one of fb_engines. Session and group outlive *c. What the machine
- * lacks is no error: then fb_collectives_can has the reason. Returns the same on all ranks of the
- * group: 0, or FB_EINPUT (no such engine), FB_ENOMEM or another error (printed), *c zeroed.
+ * fb_gpu_view_open). `engine` is one of fb_engines. Session and group outlive *c. It is no error if
+ * the machine lacks what the engine needs: then fb_collectives_can gives the reason. Returns the
+ * same on all ranks of the group: 0, or FB_EINPUT (no such engine), FB_ENOMEM or another error
+ * (printed), *c zeroed.
  */
 int fb_collectives_open(struct fb_collectives *c, const struct fb_session *session,
 			const struct fb_group *group, const char *engine);

@@ -9,7 +9,8 @@
 #include "common/base/error.h"
 
 enum {
-	ROUNDS = 8,          /* two per rank with up to 4: what is left of one shows in the next */
+	/* Each of up to 4 ranks is late twice, to find a barrier that works only the first time. */
+	ROUNDS = 8,
 	LATE_NS = 200000,    /* far more than ranks differ by themselves */
 };
 
@@ -19,7 +20,7 @@ static _Atomic uint64_t *entered(const struct fb_operation *op, int rank)
 	return (_Atomic uint64_t *)(void *)fb_segment_part(op->segment, rank);
 }
 
-static void look_around(const struct fb_collective_instance *i, struct fb_mismatch *bad)
+static void find_missing(const struct fb_collective_instance *i, struct fb_mismatch *bad)
 {
 	const struct fb_collective_state *state = i->state;
 	const struct fb_group *world = state->world;
@@ -46,14 +47,14 @@ int fb_barrier_check(struct fb_collective_instance *i, struct fb_mismatch *bad)
 	for (int round = 0; round < ROUNDS && !err; round++) {
 		if (round % world->nranks == world->rank)
 			nanosleep(&late, NULL);
-		/* It never falls, so what the barrier before left behind counts for nothing. */
+		/* The count only grows, so the value of an earlier barrier is too small to pass. */
 		atomic_store_explicit(entered(&i->op, world->rank), ++i->state->barriers,
 				      memory_order_release);
 		err = i->ops->start(i->request);
 		if (!err)
 			err = i->ops->wait(i->request);
 		if (!err)
-			look_around(i, bad);
+			find_missing(i, bad);
 	}
 	return err;
 }

@@ -22,14 +22,14 @@ enum {
 	LARGEST_BYTES = 4 << 20,
 	LEAST_LARGEST_BYTES = 1 << 20,
 	ALL_RANKS_BYTES = 64 << 20, /* the largest size is less where there are many ranks */
-	PASS_BYTES = 256 << 10,    /* small sizes repeat until a pass has moved as much */
-	LOOP_US = 300,             /* passes of one kind and size, of which the best counts */
+	PASS_BYTES = 256 << 10,    /* a small size is repeated until a pass has moved this much */
+	LOOP_US = 300,             /* time for passes of one kind and size; the best pass counts */
 	ROUND_TRIPS = 8,
 	PING_PEERS = 8,
 	PING_US = 1000,            /* per peer */
 	MOST_PING_US = 10000,
-	SLOW_PING_US = 2,          /* two processors of one host are nearer than that */
-	POLLS = 1 << 14,           /* looks at a flag without the pause that costs as much as it */
+	SLOW_PING_US = 2,          /* one way between two processors of a host takes less */
+	POLLS = 1 << 14,           /* polls before the first pause, which takes as long as a poll */
 };
 
 /* Ends a peer's answers. */
@@ -54,8 +54,8 @@ static struct head *head_of(const struct fb_bound *b, int rank)
 }
 
 /*
- * Waits until the flag is `value` or more, and returns it. Acquire: as a message's receiver would
- * read data after it.
+ * Waits until the flag is `value` or more, and returns it. It acquires the flag, as the receiver of
+ * a message would before it reads the data.
  */
 static uint64_t await(const struct fb_bound *b, const _Atomic uint64_t *flag, uint64_t value)
 {
@@ -160,8 +160,8 @@ static void pass(const struct fb_bound *b, enum fb_bound_kind kind, size_t bytes
 }
 
 /*
- * This rank's best rate in bytes per us, while all ranks do the same. A pass counts that ends
- * before the loop's time is over, because then the others may have stopped; the first one always.
+ * This rank's best rate in bytes per us, while all ranks do the same. Only passes that end within
+ * LOOP_US count, because later the other ranks may have stopped. The first pass always counts.
  */
 static double best_rate(const struct fb_bound *b, enum fb_bound_kind kind, size_t bytes,
 			bool streams)
@@ -192,12 +192,12 @@ static void measure_rate(struct fb_bound *b, enum fb_bound_kind kind, int size)
 		fb_barrier_wait(&b->barrier);
 		rate = best_rate(b, kind, b->bytes[size], streams);
 		MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, w->comm);
-		/* Each rank's best is that of a processor of its own. */
+		/* The best pass of a rank had a processor to itself, but ranks share processors. */
 		if (w->oversubscribed)
 			rate *= (double)w->cpus / w->nranks;
 		sum = fmax(sum, rate);
 	}
-	/* What goes so fast with more memory does with less. */
+	/* Less memory is at least as fast. */
 	for (int i = 0; i <= size; i++)
 		b->per_us[kind][i] = fmax(b->per_us[kind][i], sum);
 }
@@ -241,7 +241,7 @@ void fb_bound_close(struct fb_bound *b)
 	*b = (struct fb_bound){.known = false};
 }
 
-/* The largest size measured that is not larger than a rank's share: no slower than the truth. */
+/* Index of the largest size up to a rank's share: its rate is not lower than that of the share. */
 static int size_of(const struct fb_bound *b, double bytes)
 {
 	int i = 0;
@@ -306,7 +306,7 @@ struct fb_bound_work fb_bound_work(const struct fb_operation *op, int nranks)
 		return (struct fb_bound_work){unit, unit};
 	case FB_ALL_GATHER_V:
 	case FB_REDUCE_SCATTER_V:
-		/* What ranks exchange is every block n - 1 times: to, or from, all others. */
+		/* fb_traffic_moved counts every block n - 1 times: to, or from, all others. */
 		unit *= (double)fb_traffic_moved(op->counts) / fmax(n - 1, 1);
 		work = op->collective == FB_ALL_GATHER_V ? (struct fb_bound_work){1, n - 1}
 							 : (struct fb_bound_work){n, 1};
@@ -321,8 +321,8 @@ struct fb_bound_work fb_bound_work(const struct fb_operation *op, int nranks)
 	return work;
 }
 
-/* Whether no rank can begin a second call before all have begun the first, or near that. */
-static bool goes_round(const struct fb_operation *op)
+/* Whether every rank receives in each call, so that no rank can run far ahead of the others. */
+static bool couples_all_ranks(const struct fb_operation *op)
 {
 	return !fb_collective_info(op->collective)->has_root && !(op->counts && op->counts->empty);
 }
@@ -330,9 +330,9 @@ static bool goes_round(const struct fb_operation *op)
 double fb_bound_us(const struct fb_bound *b, const struct fb_operation *op,
 		   const struct fb_bound_work *work, bool alone)
 {
-	/* Two ranks that never ran at the same time have measured nothing. */
-	bool near = (alone || goes_round(op)) && b->alpha_us <= SLOW_PING_US;
-	double us = near ? b->alpha_us : 0, bytes[FB_BOUND_KINDS];
+	/* If pings were slow, the two ranks never ran at the same time, and alpha is not known. */
+	bool has_alpha = (alone || couples_all_ranks(op)) && b->alpha_us <= SLOW_PING_US;
+	double us = has_alpha ? b->alpha_us : 0, bytes[FB_BOUND_KINDS];
 
 	if (!b->known || (!(work->written > 0) && op->collective != FB_BARRIER))
 		return nan("");

@@ -8,17 +8,17 @@
  *
  *   bytes read / rate of reading, bytes written / rate of writing,
  *   the lesser of the two / rate of copying, which reads and writes,
- *   alpha, where a call cannot end before another rank has seen something of it,
+ *   alpha, if a call cannot end before a store of one rank is visible to another rank.
  *
- * where a rate is that of all ranks together, each working on memory of its own that is as large as
- * its share of the bytes, with the better of ordinary and streaming stores. alpha is the least time
- * for 8 bytes to become visible to another rank, of rank 0 and its first peers.
+ * A rate is the sum over all ranks. Each rank works on memory of its own that is as large as its
+ * share of the bytes, with ordinary or streaming stores, whichever are faster. alpha is the least
+ * time for 8 bytes to become visible to another rank, measured between rank 0 and its first peers.
  *
  * All rates are the best that were seen, rank by rank, in the whole launch so far: a disturbed
  * rank cannot lower them. They are measured at the start, and again before each case. So the bound
  * errs by being too small: it knows neither steps nor contention nor the distance between caches.
- * It is no model of an algorithm. Nothing is said for one rank, for several nodes, or for links
- * that are not shared memory; the library's own choice of links is taken to be that.
+ * It is no model of an algorithm. There is no bound for one rank, for several nodes, or for links
+ * that are not shared memory. Transport `library` is taken to be shared memory.
  */
 #ifndef FB_COLLECTIVES_BOUND_H
 #define FB_COLLECTIVES_BOUND_H
@@ -67,9 +67,9 @@ void fb_bound_close(struct fb_bound *bound);
 struct fb_bound_work fb_bound_work(const struct fb_operation *op, int nranks);
 
 /*
- * The bound in us, NAN where unknown. `alone`: a call's time ends when the last rank is through
- * with it, and calls do not overlap. Else, where data flows one way only, several may be on their
- * way, and alpha says nothing.
+ * The bound in us, NAN where unknown. `alone`: calls do not overlap, and the time of a call ends
+ * when its last rank has finished. Otherwise several calls may be in flight if data flows one way
+ * only, and the bound leaves out alpha.
  */
 double fb_bound_us(const struct fb_bound *bound, const struct fb_operation *op,
 		   const struct fb_bound_work *work, bool alone);

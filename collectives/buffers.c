@@ -70,7 +70,7 @@ struct region {
 /* The rank's regions: input and output, or one for both in place. Returns how many. */
 static int regions(const struct fb_operation *op, int rank, int nranks, struct region region[2])
 {
-	/* Its own part a rank always has. */
+	/* Not NULL, because a rank can always address its own part. */
 	unsigned char *part = (unsigned char *)fb_segment_part(op->segment, rank);
 	size_t size = fb_datatype_size(op->datatype);
 	uint64_t in = fb_buffers_elements(op, false, rank, nranks);
@@ -130,7 +130,7 @@ static int check_canary(const struct fb_memory_ops *memory, const unsigned char 
 	return err;
 }
 
-/* Adds `found`, whose index counts from `first`, as elements from `base` on. */
+/* Adds `found`: element `first` of the data is element `base` of the buffer. */
 static void merge(struct fb_mismatch *bad, const struct fb_mismatch *found, uint64_t first,
 		  uint64_t base)
 {
@@ -171,7 +171,7 @@ static struct source source_of(const struct fb_operation *op, int rank, int nran
 		return (struct source){false, op->root, op->count * (uint64_t)rank};
 	case FB_ALL_TO_ALL:
 	case FB_ALL_TO_ALL_V:
-		/* It transposes, so in place every second call undoes the one before. */
+		/* A call transposes the blocks, so in place every second call undoes the first. */
 		if (op->in_place && calls % 2 == 0)
 			return (struct source){false, rank, op->count * (uint64_t)block};
 		return (struct source){false, block, fb_buffers_first(op, false, block, rank)};

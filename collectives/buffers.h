@@ -41,10 +41,10 @@ uint64_t fb_buffers_first(const struct fb_operation *op, bool out, int rank, int
 int fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, int rank);
 
 /*
- * Local: canaries, every element of the rank's output after `calls` calls, and that an input of its
- * own is as it was. Adds to *bad; the index is that in the rank's whole output (or input), and its
- * length for the canary behind it. In place, what more than one call of a reduction leaves behind
- * cannot be known; the caller sees to it that calls is 1. Returns 0 or an error of the memory's.
+ * Local: checks the canaries, every element of the rank's output after `calls` calls, and (unless
+ * in place) that the input is unchanged. Adds to *bad; the index counts the elements of the whole
+ * output or input, and is its length for the canary behind it. Several reductions in place have no
+ * predictable result, so the caller passes calls = 1. Returns 0 or an error of the memory's.
  */
 int fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, int rank,
 		     int calls, struct fb_mismatch *bad);

@@ -83,7 +83,7 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 		return FB_OK;
 	if (state->collective == FB_ALL_TO_ALL_V)
 		i->bytes = whole * size;
-	else /* the size of a block of all_gather and others, so that equal blocks are theirs */
+	else /* of one block, so that equal blocks give the case of all_gather or reduce_scatter */
 		whole = i->op.count;
 	err = fb_traffic_counts(&state->traffic, whole, &i->counts);
 	if (err)
@@ -116,7 +116,7 @@ static bool reduction_exists(const struct fb_case *c, char *reason)
 	return false;
 }
 
-/* can(), and what the case needs of the segment where it can. */
+/* fb_program.can; if the case can run, *part_bytes is what it needs of each rank's memory. */
 static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 		  size_t *part_bytes, char reason[FB_REASON_CHARS])
 {
@@ -130,14 +130,14 @@ static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 	if (state->producer != FB_PRODUCER_NONE &&
 	    !fb_fresh_can(c, state->producer, state->collective, reason))
 		return false;
-	/* Traffic is between processes, and steps are of their GPUs. */
+	/* Unequal blocks are given for processes, and steps use one GPU of each process. */
 	if (fb_engines[fb_engine_index(c->engine)]->members &&
 	    (state->has_steps || state->info->unequal)) {
 		snprintf(reason, FB_REASON_CHARS, "engine %s has no %s", c->engine,
 			 state->has_steps ? "steps" : state->info->name);
 		return false;
 	}
-	/* The size alone first: what follows may add such sizes up. */
+	/* The size alone is checked first, because sums of such sizes may overflow below. */
 	if (!reduction_exists(c, reason) || !fb_memory_can(state, c, c->bytes, reason))
 		return false;
 	if (fb_instance_fill(&i, state, c)) {
@@ -157,7 +157,7 @@ bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REAS
 	return judge(state, c, &ignored, reason);
 }
 
-/* What auto was to be best at is a key where it is not what the program is for. */
+/* Makes --objective a key of the row, unless it is the usual one or the case has no auto. */
 static void add_objective(const struct fb_collective_state *state, struct fb_case *c)
 {
 	enum fb_auto_objective usual = state->has_steps ? FB_OVERLAPPED : FB_ALONE;
@@ -170,7 +170,7 @@ static void add_objective(const struct fb_collective_state *state, struct fb_cas
 	fb_variant_put(c, key);
 }
 
-/* Whether the case's engine can have its protocol on this machine, as far as rows of "all" ask. */
+/* Whether this machine has the protocol. Only engine cuda has tma and striped; tma needs sm_90. */
 static bool has_protocol(const struct fb_collective_state *state, const struct fb_case *c)
 {
 	bool tma = !strcmp(c->protocol, "tma");
@@ -195,8 +195,8 @@ static bool adjust(void *arg, struct fb_case *c)
 		fb_engine_options_apply(&state->engine_options,
 					!strcmp(state->settings->memory, "host"), c);
 	/*
-	 * Plans are prepared once for all starts, so "persistent" is no case of its own. Of
-	 * --protocol all, those of GPUs are left out where the machine cannot have them.
+	 * Planned engines prepare once for all starts in any case, so "persistent" would measure
+	 * the same again. --protocol all stands for the protocols that this machine has.
 	 */
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent") ||
 		 (!strcmp(state->settings->protocol, "all") && !has_protocol(state, c)))
@@ -217,8 +217,8 @@ static bool adjust(void *arg, struct fb_case *c)
 }
 
 /*
- * Whether the parts of a composed algorithm exist and fit together: four nodes of four ranks
- * suit all of them, so what is refused there is refused for the parts.
+ * Whether the parts of a composed algorithm exist and fit together. All algorithms can run on four
+ * nodes of four ranks, so a refusal there is because of the parts.
  */
 static bool parts_fit(const struct fb_algorithm *algorithm, const char *stages)
 {
@@ -272,7 +272,7 @@ static void list_algorithms(const struct fb_collective_state *state, const char 
 	*names = NULL;
 }
 
-/* Items of a list, at most. */
+/* An upper bound of the number of items in a list. */
 static size_t items(const char *list)
 {
 	size_t n = 1;

@@ -9,7 +9,7 @@
 #include "collectives/engine/nccl/team.h"
 #include "common/record/variant.h"
 
-/* What GPU engines take: the fastest that reaches all GPUs. Without a GPU the row says so. */
+/* What `auto` means to GPU engines: the fastest that reaches all GPUs; without a GPU, any. */
 static const char *usual_transport(const struct fb_collective_state *state)
 {
 	if (!state->has_gpu || state->gpu.all_reach)
@@ -19,7 +19,7 @@ static const char *usual_transport(const struct fb_collective_state *state)
 	return fb_group_takes_rdma(state->world) ? "p2p+rdma" : "p2p+tcp";
 }
 
-/* Whether the launch is one of those by which a process calls for several GPUs. */
+/* Whether the launch is one of engines with several GPUs in a process. */
 static bool is_of_members(const char *launch)
 {
 	bool graph;
@@ -43,7 +43,7 @@ void fb_members_key(const struct fb_settings *settings, struct fb_case *c)
  */
 static bool members_case(const struct fb_collective_state *state, struct fb_case *c)
 {
-	/* It is one of "all" only where somebody said how many GPUs. */
+	/* --engine all includes such an engine only if the user gave --gpus-per-process. */
 	if (!strcmp(state->engine_list, "all") && !state->settings->gpus_per_process)
 		return false;
 	if (!strcmp(c->launch, "blocking"))
@@ -74,16 +74,16 @@ bool fb_device_case(const struct fb_collective_state *state, struct fb_case *c)
 
 	if (fb_engines[fb_engine_index(c->engine)]->members)
 		return members_case(state, c);
-	/* These engines have "graph", too. */
+	/* Of the launches of engines with members, other engines have "graph" only. */
 	if (!streams && is_of_members(c->launch))
 		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->device) {
 		if (!strcmp(s->engine, FB_USUAL_ENGINES) && strcmp(state->engine_list, "all") &&
 		    fb_memory_of(c) == FB_MEMORY_HOST)
-			c->memory = fb_memory_kinds[FB_MEMORY_DEVICE].name; /* as the others' */
+			c->memory = fb_memory_kinds[FB_MEMORY_DEVICE].name; /* as the GPU engines */
 		return !streams;
 	}
-	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	/* "all" stands for what this machine has; a named engine gets rows that say why not. */
 	if (!strcmp(state->engine_list, "all") &&
 	    (!state->has_gpu ||
 	     (!strcmp(c->engine, "multimem") && s->multicast != FB_MULTICAST_ALLOW)))

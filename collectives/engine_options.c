@@ -128,7 +128,7 @@ static void put_ctas(const struct fb_nccl_ctas *ctas, struct fb_case *c)
 		{"nccl_poll", ctas->poll, fb_nccl_polls[ctas->poll]},
 	};
 
-	/* Programs without these lists have another type in `own`, and set none of the options. */
+	/* If `own` has another type, the program has none of the options, and all are 0. */
 	if (ctas->min || ctas->max || ctas->policy || ctas->cluster || ctas->poll)
 		FB_OWN(struct fb_collective_own, c)->ctas = *ctas;
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++) {
@@ -172,7 +172,7 @@ void fb_engine_options_apply(const struct fb_engine_options *options, bool any_m
 		c->transport = strcmp(c->memory, "pinned") ? "p2p" : "shm";
 	}
 	if (!strcmp(c->engine, "multimem")) {
-		/* Of these names only all_reduce has two. Steps are no collective's. */
+		/* Only all_reduce has these two; a step (collective < 0) may contain one. */
 		c->algorithm = "direct";
 		if (collective < 0 || collective == FB_ALL_REDUCE)
 			c->algorithm = one_shot ? "one_shot" : "two_shot";

@@ -16,7 +16,7 @@ struct fb_fresh {
 	uint64_t calls;		     /* since the last prime() */
 	uint64_t all, wrong;	     /* calls checked, and those with wrong data, of the case */
 	struct fb_mismatch found;    /* since the last check() */
-	struct fb_gpu_fresh *gpu;    /* these two: of engines with streams */
+	struct fb_gpu_fresh *gpu;    /* this and `stream`: for engines with streams */
 	struct fb_gpu_stream *stream;
 };
 
@@ -140,7 +140,7 @@ int fb_fresh_run(struct fb_collective_instance *i, int calls)
 	return err;
 }
 
-/* On GPUs consumers count: what they found since the last prime(), without its values. */
+/* Adds what the GPU's consumers have counted since the last prime(); they report no values. */
 static int collect(struct fb_collective_instance *i)
 {
 	struct fb_fresh *fresh = i->fresh;
@@ -190,13 +190,13 @@ int fb_fresh_check(struct fb_collective_instance *i, struct fb_mismatch *bad)
 
 void fb_fresh_describe(const struct fb_collective_instance *i, struct fb_traits *traits)
 {
-	/* A call counts once where any rank has wrong data, by the rank that has it most often. */
+	/* Ranks do not say which calls were wrong, so the rank with most wrong calls counts. */
 	double seen[2] = {(double)i->fresh->all, (double)i->fresh->wrong};
 
 	MPI_Allreduce(MPI_IN_PLACE, seen, 2, MPI_DOUBLE, MPI_MAX, i->state->world->comm);
 	traits->extra[FB_FRESH_CALLS] = seen[0];
 	traits->extra[FB_STALE_CALLS] = seen[1];
-	/* Rule of three: with nothing seen in n calls, 95% of such bounds are above the truth. */
+	/* Rule of three: no wrong call in n bounds the share of wrong calls by 3 / n (95%). */
 	if (seen[0] > 0 && !(seen[1] > 0))
 		traits->extra[FB_STALE_BOUND] = fmin(1, 3 / seen[0]);
 }

@@ -39,7 +39,7 @@ void fb_collective_close(struct fb_collective_state *state)
 	free(state);
 }
 
-/* An engine that does not exist on this machine is no error: its rows say so. */
+/* If this machine has no such engine, that is no error: its rows are skipped with the reason. */
 static int open_engines(struct fb_collective_state *state)
 {
 	size_t n = 0;
@@ -59,7 +59,7 @@ static int open_engines(struct fb_collective_state *state)
 	return err;
 }
 
-/* The GPU for its memory, where somebody wants one; that there is none is for rows to say. */
+/* Opens the GPU if --memory or an engine needs it. Without one, such rows are skipped. */
 static int open_gpu(struct fb_collective_state *state)
 {
 	bool wanted = strcmp(state->settings->memory, "host") != 0;
@@ -138,7 +138,7 @@ static void close_program(void *state)
 	fb_collective_close(state);
 }
 
-/* Where this rank's buffers lie; 0 where nothing was asked for. */
+/* The NUMA nodes of this rank's buffers (fb_numa_pages); 0 if --numa asks for none. */
 static uint64_t pages_of(const struct fb_collective_instance *i)
 {
 	if (i->place->memory < 0)
@@ -146,7 +146,7 @@ static uint64_t pages_of(const struct fb_collective_instance *i)
 	return fb_numa_pages(fb_segment_part(i->op.segment, i->state->world->rank), i->part_bytes);
 }
 
-/* Whether the bytes go through the memory that bounds were measured in, by threads as then. */
+/* Whether memory, links and threads are as in the measurement of the bounds. */
 static bool has_bound(const struct fb_collective_instance *i)
 {
 	return i->state->bound.known && !i->ops->device && !fb_memory_on_gpu(i->key) &&
@@ -165,7 +165,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	if (err || !i)
 		goto free_instance;
 	i->part_bytes = fb_buffers_layout(&i->op, i->nranks);
-	/* It could before (fb_collective_can), and the answer does not change. */
+	/* This cannot fail, because fb_collective_can has made the same selection before. */
 	(void)fb_instance_choose(i, reason);
 	err = fb_group_agree(s->world, fb_place_enter(&s->stores.places, i->place));
 	i->kept_us = -1e6 * fb_clock_now(s->session->clock);
@@ -224,7 +224,7 @@ static int prime(void *instance)
 	i->bounded = true;
 	if (err)
 		return err;
-	if (!i->fresh) /* whose producers keep the seed that they were captured with */
+	if (!i->fresh) /* producers in a graph keep the seed that they were captured with */
 		fb_data_renew(&i->data);
 	return fb_ranks_prime(i);
 }

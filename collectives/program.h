@@ -29,8 +29,8 @@
 #include "common/run/program.h"
 
 /*
- * The default of --engine, which defaults of a program's own have to repeat: between GPUs what a
- * user gets, elsewhere all.
+ * The default of --engine, which a program's own defaults have to repeat: between GPUs the engines
+ * that users of GPUs have (fb_engine_list), elsewhere all.
  */
 #define FB_USUAL_ENGINES "usual"
 

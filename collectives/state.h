@@ -27,19 +27,19 @@ struct fb_collective_state {
 	enum fb_collective collective;
 	const struct fb_collective_info *info;
 	const char *engine_list;    /* what --engine stands for: "all", or names */
-	const char *operation;      /* of the rows; the collective's name but in steps */
-	const char *variant;        /* keys of the rows that are the program's own; "" for none */
-	uint64_t pass;              /* which of overlap/'s steps: in `own` of cases */
+	const char *operation;      /* of the rows: the collective's name, or the step's */
+	const char *variant;        /* the program's own keys in the rows' variant, or "" */
+	uint64_t pass;              /* number of the step in overlap/, for `own` of cases */
 	enum fb_producer producer;
 	bool has_steps;             /* the program's steps call the collective (overlap/) */
-	uint64_t step_elements;     /* of rows whose size is not --bytes; 0: it is */
+	uint64_t step_elements;     /* of a step; 0: the size is --bytes */
 	struct fb_traffic traffic;  /* of unequal blocks only */
 	struct fb_cache_area cache; /* these two: opened by the first case that needs them */
 	struct fb_gpu_cache gpu_cache;
-	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
+	struct fb_engine **engines; /* in the order of fb_engines; NULL: not asked for, or none */
 	struct fb_stores stores;    /* memory of the buffers */
-	struct fb_segment members;  /* that of an engine with members; zeroed: none yet */
-	size_t members_bytes;       /* of each of its parts, at most */
+	struct fb_segment members;  /* memory for engines with members; zeroed: not open */
+	size_t members_bytes;       /* most bytes that a case needs of a part of `members` */
 	struct fb_gpu gpu;                          /* if has_gpu */
 	bool has_gpu;
 	char no_gpu[FB_REASON_CHARS];           /* why not */
@@ -53,29 +53,29 @@ struct fb_collective_state {
 /* One case, from setup to teardown. */
 struct fb_collective_instance {
 	struct fb_collective_state *state;
-	const struct fb_case *key; /* as asked for: the row's */
+	const struct fb_case *key; /* the case as asked for: the key of the row */
 	struct fb_selection selection; /* the case as engines get it (fb_select) */
 	const struct fb_engine_ops *ops;
 	struct fb_request *request;
 	int nranks;		     /* of the operation: fb_engine_ranks */
 	bool tests; /* launch nonblocking: asks for completion instead of waiting */
 	const struct fb_place *place;
-	size_t part_bytes;	     /* of each rank's part that it needs */
-	double kept_us;		     /* of the setup: the segment, which other rows use too */
-	char where[FB_PLACED_CHARS]; /* threads and buffers are; empty where nothing was asked */
+	size_t part_bytes;	     /* that the case needs of each rank's part */
+	double kept_us;		     /* of the setup, for the segment, which later rows reuse */
+	char where[FB_PLACED_CHARS]; /* threads and buffers are (--numa), or "" */
 	struct fb_operation op;
 	struct fb_counts counts; /* op.counts points here if blocks are unequal */
 	struct fb_data data;
-	uint64_t bytes; /* that the operation really has */
-	bool bounded;	/* its bound was measured once more */
+	uint64_t bytes; /* real size of the operation; see flag "rounded" */
+	bool bounded;	/* fb_bound_again was called for this case */
 	struct fb_fresh *fresh; /* of --producer; NULL: none */
 };
 
 /* --- program.c: what other programs made of collectives need ------------------------------- */
 
 /*
- * Collective. What every case shares: engines, GPU, tuning tables and, where the program has the
- * options of a collective (`own`, else NULL), what bounds host memory. Returns the same on all
+ * Collective. Opens what all cases share: engines, GPU, tuning tables and, if the program has the
+ * options of a collective (`own`, else NULL), the bounds of host memory. Returns the same on all
  * ranks: 0 or an error (printed), *state untouched.
  */
 int fb_collective_open(const struct fb_session *session, enum fb_collective collective,
@@ -83,7 +83,7 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 		       struct fb_collective_state **state);
 void fb_collective_close(struct fb_collective_state *state);
 
-/* [FB_COLLECTIVE_COLUMNS]. Empty but for GPU engines. Of rank 0, as these are of one device. */
+/* [FB_COLLECTIVE_COLUMNS]. Most are for GPU engines only. Values are rank 0's, of its GPU. */
 extern const struct fb_column fb_collective_columns[];
 
 /* fb_program.summarise: the flag gpu-time-long. */
@@ -93,9 +93,9 @@ void fb_collective_summarise(void *instance, const double *samples_us, size_t n,
 /*
  * --- device.c ---------------------------------------------------------------------------------
  *
- * GPU engines work on GPU memory and are launched on streams: what is said for engines on
- * processors, which is also the default, means the nearest thing there. The options of theirs
- * that say how an operation is carried out are keys. False: no case.
+ * Adapts a case to GPU engines, which work on GPU memory and are launched on streams: values for
+ * host engines, such as the defaults, are replaced by the nearest ones of GPU engines. Options that
+ * change how a GPU engine works become keys. Returns false if there is no such case.
  */
 bool fb_device_case(const struct fb_collective_state *state, struct fb_case *c);
 
@@ -109,22 +109,22 @@ int fb_ranks_check(struct fb_collective_instance *instance, int calls, struct fb
 /* --- memory.c: the memory that buffers lie in ------------------------------------------------ */
 
 /*
- * Collective: the segment of a case that needs `need` bytes, when it is the first to need it;
- * enough for all that follow, or for what memory there is (fb_segment_fit). Called where the
- * thread is in its place.
+ * Collective: opens the segment of the case's memory if it is not open yet. It serves all later
+ * cases, or as many as memory allows, and this one, which needs `need` bytes (fb_segment_fit). The
+ * thread must be on its NUMA node (fb_place_enter).
  */
 int fb_collective_segment(struct fb_collective_state *state, const struct fb_case *c,
 			  size_t need);
 
 /*
- * That of an instance. That of an engine with members stays until the end too, as NCCL may take new
- * memory at an old address for the old memory (docs/findings.md).
+ * The same for an instance. The segment of an engine with members also stays open until the end,
+ * because NCCL may take new memory at an old address for the old memory (docs/findings.md).
  */
 int fb_instance_segment(struct fb_collective_instance *instance);
 
 /*
- * Pure: whether buffers of that size and kind can be had there; part_bytes is what a rank would
- * need. Writes the reason otherwise.
+ * Pure: whether the case's memory can have buffers of part_bytes for each rank, and whether its
+ * engine works in that memory. Writes the reason otherwise.
  */
 bool fb_memory_can(const struct fb_collective_state *state, const struct fb_case *c,
 		   uint64_t part_bytes, char reason[FB_REASON_CHARS]);
@@ -132,8 +132,8 @@ bool fb_memory_can(const struct fb_collective_state *state, const struct fb_case
 /*
  * --- cold.c: caches of a case that is `cold` -----------------------------------------------
  *
- * Collective: memory to clear them with, once; the same on all ranks: 0 or an error (printed).
- * And fb_program.clear.
+ * Collective: opens the memory that clears caches, once. The same on all ranks: 0 or an error
+ * (printed). fb_cold_clear is fb_program.clear.
  */
 int fb_cold_open(struct fb_collective_instance *instance);
 void fb_cold_close(struct fb_collective_state *state);
@@ -152,8 +152,8 @@ int fb_collective_expand(struct fb_run *run, void *state);
 bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 
 /*
- * Fills key, ops, tests, op, counts, data and bytes of an instance zeroed before; op.segment
- * points to the state's, open or not. Whoever calls it calls fb_instance_free afterwards, also
+ * Fills key, ops, tests, op, counts, data and bytes of a zeroed instance; op.segment points to the
+ * state's segment, which may not be open yet. The caller calls fb_instance_free afterwards, also
  * after an error. Returns 0 or FB_ENOMEM (not printed).
  */
 int fb_instance_fill(struct fb_collective_instance *instance, struct fb_collective_state *state,

@@ -96,7 +96,7 @@ static void share_out(const double *weights, size_t n, uint64_t total, uint64_t 
 		uint64_t end;
 
 		upto += weights[i];
-		/* The last share takes the rest, as the rounded quotient may miss it. */
+		/* The last share takes the rest, because a rounded quotient may miss the total. */
 		end = i < last ? (uint64_t)((double)total * upto / sum) : total;
 		end = end < total ? end : total;
 		shares[i] = end - given;

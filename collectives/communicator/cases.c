@@ -41,7 +41,7 @@ int fb_life_grid_colour(const struct fb_life_grid *grid, int part, int rank)
 	return rank / (inner * size[part]) * inner + rank % inner;
 }
 
-/* Own engines share one list; the others' names are engines. */
+/* This project's engines share one list of lives; mpi and nccl have lists of their own. */
 static bool is_of(const struct fb_life *life, const char *engine)
 {
 	return life->engine ? !strcmp(life->engine, engine)

@@ -14,7 +14,7 @@
 
 enum { STEPS = 3, MOST_SAMPLES = 65536, MEMORIES = 2 };
 
-/* What a process holds of what can run out. */
+/* Resources of a process that can run out. */
 struct holding {
 	double device, host, sockets;
 };
@@ -24,14 +24,14 @@ struct instance {
 	struct fb_life_state *state;
 	double (*us)[STEPS]; /* [most], of this rank's repetitions, in order; later the slowest's */
 	size_t n;
-	struct holding taken; /* by the communicators, when they had been called */
-	struct holding before; /* the first repetition */
-	double (*held)[MEMORIES]; /* [most] beyond that, as `us`; NULL where nothing is kept */
+	struct holding taken; /* by the communicators, after the first call on each */
+	struct holding before; /* at the begin of the first repetition */
+	double (*held)[MEMORIES]; /* [most] more than `before`, like `us`; NULL if !life->keeps */
 	int looks;
 };
 
-/* The memory alone. Reads /proc; zeroes where it says nothing. */
-static struct holding look_at_memory(const struct fb_life_context *c)
+/* Without sockets. From /proc; 0 where it says nothing. */
+static struct holding read_memory(const struct fb_life_context *c)
 {
 	struct holding now = {.device = c->gpu ? (double)fb_gpu_free_bytes() : 0};
 	long whole, resident = 0;
@@ -46,7 +46,7 @@ static struct holding look_at_memory(const struct fb_life_context *c)
 
 static struct holding look(const struct fb_life_context *c)
 {
-	struct holding now = look_at_memory(c);
+	struct holding now = read_memory(c);
 	char path[300], target[32];
 	DIR *folder = opendir("/proc/self/fd");
 	const struct dirent *entry;
@@ -268,7 +268,7 @@ static int repeat(struct instance *i)
 			memmove(i->held, i->held + i->n, i->n * sizeof(*i->held));
 	}
 	if (i->held) {
-		after = look_at_memory(c);
+		after = read_memory(c);
 		i->held[i->n][0] = i->before.device - after.device;
 		i->held[i->n][1] = after.host - i->before.host;
 	}

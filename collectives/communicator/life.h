@@ -58,14 +58,14 @@ struct fb_life {
 	bool grid;      /* takes --grid */
 	bool registers; /* takes --registration */
 	bool anew;      /* communicators are made and ended in each repetition */
-	bool keeps;     /* from one repetition to the next, so its memory is read in each of them */
-	/* Members of struct fb_nccl that it calls; the same offset twice for one. */
+	bool keeps;     /* keeps memory between repetitions, so it is read in each of them */
+	/* Offsets in struct fb_nccl of two functions that it calls; equal if it calls one. */
 	size_t needs[2];
-	const char *named, *since; /* "ncclCommGrow", "2.29": for the reason where it lacks */
+	const char *named, *since; /* "ncclCommGrow", "2.29": for the reason without it */
 
 	/*
-	 * Collective over the world. `begin` and `end` are not timed; `end` follows `begin`, and
-	 * is given what a failed `begin` left. create, call and destroy are timed apart; NULL:
+	 * Collective over the world. `begin` and `end` are not timed; `end` follows
+	 * `begin`, also a failed one. create, call and destroy are timed apart; NULL:
 	 * nothing to do. 0 or an error (printed).
 	 */
 	int (*begin)(struct fb_life_context *context);
@@ -75,7 +75,7 @@ struct fb_life {
 	int (*destroy)(struct fb_life_context *context);
 };
 
-/* Each ends in one without an operation. */
+/* Lists; each ends in a life without an operation. */
 extern const struct fb_life fb_lives_mpi[], fb_lives_own[], fb_lives_nccl[],
 	fb_lives_nccl_process[];
 

@@ -53,7 +53,7 @@ static int init_one(struct fb_life_context *c, int part, fb_nccl_comm *comm, boo
 	return err || blocks ? err : settle(c, *comm, "CommInitRankConfig");
 }
 
-/* With an id of every rank, all of them known to all. */
+/* Every rank makes an id, and all ranks know all ids. */
 static int init_scalable(struct fb_life_context *c, int part, fb_nccl_comm *comm)
 {
 	const struct fb_group *group = &c->part[part].group;
@@ -73,7 +73,7 @@ static int init_scalable(struct fb_life_context *c, int part, fb_nccl_comm *comm
 	return err;
 }
 
-/* Out of the world's, which begin() has made. */
+/* Splits the communicator of the world, which begin() has made. */
 static int split(struct fb_life_context *c, int part, fb_nccl_comm *comm)
 {
 	const struct fb_life_nccl *own = c->own;
@@ -93,7 +93,7 @@ static int shrink(struct fb_life_context *c, int part, fb_nccl_comm *comm)
 		      "CommShrink");
 }
 
-/* The parent is of all ranks but the last. Its first rank makes the id. */
+/* The parent has all ranks but the last. Its first rank makes the id for the new rank. */
 static int grow(struct fb_life_context *c, int part, fb_nccl_comm *comm)
 {
 	const struct fb_life_nccl *own = c->own;
@@ -129,7 +129,7 @@ static int make(struct fb_life_context *c, int part, fb_nccl_comm *comm)
 	return init_one(c, part, comm, strcmp(name, "init_nonblocking") != 0);
 }
 
-/* While the two variables say what is forced. `grouped`: all inits in one group. */
+/* Creates all communicators, while NCCL_ALGO and NCCL_PROTO say what is forced. */
 int fb_life_nccl_create(struct fb_life_context *c)
 {
 	const struct fb_nccl_algo_proto choice =
@@ -252,7 +252,7 @@ int fb_life_nccl_stream(struct fb_life_context *c, bool graph)
 	return err;
 }
 
-/* What split and shrink start from: the world's. What grow does: all but the last rank's. */
+/* Makes the parent: of the world for split and shrink, of all ranks but the last for grow. */
 static int make_parent(struct fb_life_context *c)
 {
 	struct fb_life_nccl *own = c->own;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Engine auto, between GPUs: the project's kernels or the copy engines, whichever the tuning table
- * says for a case. A choice of the copy engines is the name "copy/push" or "copy/pull" of an
- * algorithm; every other name is one of engine cuda. Both are opened, so that choosing costs
- * nothing when a case is prepared, and each request belongs to the engine that was selected.
+ * says for a case. Algorithms "copy/push" and "copy/pull" are those of the copy engines; all other
+ * names are algorithms of engine cuda. Both engines are opened, so that the selection costs nothing
+ * when a case is prepared. Each request belongs to the engine that was selected.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct auto_request {
 	struct fb_request *selected;
 };
 
-/* Which engine a case is for, and the case in that engine's own words. */
+/* Which engine a case is for; *own is the case with that engine's names. */
 static enum part part_of(const struct fb_case *c, struct fb_case *own)
 {
 	size_t prefix = strlen(copy_prefix);

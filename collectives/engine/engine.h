@@ -34,7 +34,7 @@ struct fb_operation {
 	 */
 	const struct fb_segment *segment;
 	size_t in_offset, out_offset; /* of block 0 of the (canonical) buffers */
-	struct fb_tuned tuned;        /* by a tuning table; options of the user's go before */
+	struct fb_tuned tuned;        /* by a tuning table; the user's options override it */
 	struct fb_nccl_ctas ctas;     /* engine nccl only; zeroes: NCCL chooses */
 	/*
 	 * How many such operations may be under way at once on one GPU; 0: one. Kernels that wait
@@ -59,27 +59,29 @@ struct fb_engine_ops {
 	bool device;         /* works on a GPU: in its memory, by launches on a stream */
 	bool takes_device;   /* does not, but can() may allow memory `device` */
 	/*
-	 * Pure, equal on all ranks: GPUs of each process. Each is a rank of the operation, process
-	 * by process, with a part of `segment`'s. NULL: one, and ranks are processes.
+	 * Pure, equal on all ranks: how many GPUs each process has. Each GPU is a rank of the
+	 * operation, numbered process by process, and has a part of the memory that `segment`
+	 * opens. NULL: ranks are processes.
 	 */
 	int (*members)(const struct fb_engine *engine);
-	/* Local: makes that GPU of the process's the current one, or, -1, its usual one. */
+	/* Local, with `members`: makes that GPU of the process current; -1: its usual GPU. */
 	int (*enter)(const struct fb_engine *engine, int member);
 	/*
-	 * NULL, or the engine chooses between others, which stand before the algorithm's name in a
-	 * tuning rule ("copy/push"): whose names and rules it has without one.
+	 * For an engine that selects between other engines (auto): the one whose algorithms and
+	 * tuning rules it uses. Another one's name stands before the algorithm ("copy/push").
 	 */
 	const char *usual;
-	const char *memory; /* the kind that `segment` gives; NULL: it has none */
+	const char *memory; /* the kind that `segment` opens; NULL: none */
 
 	size_t bytes;	      /* of the engine's structure */
 	size_t request_bytes; /* of a request's */
 
 	/*
 	 * Collective, for fb_engine_open(): the structure is there, zeroed but for its beginning. A
-	 * device engine also opens the session's GPU, see fb_gpu_view_open. What the machine lacks
-	 * is no error: then `can` has the reason. Returns the same on all ranks of the group: 0, or
-	 * an error (printed), after which the engine is closed, too. NULL: nothing is opened.
+	 * device engine also opens the session's GPU, see fb_gpu_view_open. It is no error if the
+	 * machine lacks what the engine needs: then `can` gives the reason. Returns the same on all
+	 * ranks of the group: 0, or an error (printed), after which the engine is closed, too.
+	 * NULL: nothing is opened.
 	 */
 	int (*open)(struct fb_engine *engine);
 	void (*close)(struct fb_engine *engine); /* the caller frees the structure; or NULL */
@@ -116,8 +118,9 @@ struct fb_engine_ops {
 
 	/*
 	 * Device engines: puts the operation on `stream`, a cudaStream_t of the caller's, perhaps
-	 * being captured. It is complete when the stream has got so far; enqueued again, or
-	 * started, it must not be before that. NULL: the engine has no streams.
+	 * being captured. It is complete when the stream has come past it. Before that it may be
+	 * enqueued again on the same stream, but not on another one, and not started. NULL: the
+	 * engine has no streams.
 	 */
 	int (*enqueue)(struct fb_request *request, void *stream);
 
@@ -163,8 +166,8 @@ void fb_request_release(struct fb_request *request);
 int fb_engine_ranks(const struct fb_engine *engine);
 
 /*
- * Calls work(arg, rank) for each of them that this process is, with its GPU current, until it
- * returns an error, which is returned.
+ * Calls work(arg, rank) for each of these ranks that belongs to this process, with the rank's GPU
+ * current. Stops at the first error and returns it.
  */
 int fb_engine_each_rank(const struct fb_engine *engine, int (*work)(void *arg, int rank),
 			void *arg);

@@ -15,7 +15,7 @@
 #include "common/transport/rdma.h"
 #include "common/transport/tcp.h"
 
-/* Whether --transport names it; what it names wrongly is found when cases are made. */
+/* Whether --transport asks for RDMA. Unknown names are reported later, when cases are made. */
 static bool asks_for_rdma(const char *list, const struct fb_group *group)
 {
 	char item[64];
@@ -51,11 +51,11 @@ static int host_open(struct fb_engine *engine)
 		.nranks = e->group->nranks, .nnodes = e->group->nnodes,
 		.node_of = e->group->node_of, .local_rank_of = e->group->local_rank_of,
 	};
-	/* What a machine refuses is found before anything is measured. */
+	/* Opened now if the machine may refuse its options: before anything is measured. */
 	if (fb_tcp_wants(&e->settings->tcp))
 		err = fb_tcp_open(&e->tcp, e->group, &e->settings->tcp);
 	if (!err && asks_for_rdma(e->settings->transport, e->group)) {
-		/* That there is none is no error: its rows say so. */
+		/* Without RDMA its rows are skipped with the reason, which is no error. */
 		err = fb_rdma_open(&e->rdma, e->group, &e->settings->rdma, e->no_rdma,
 				   sizeof(e->no_rdma));
 		err = err == FB_EUNSUPPORTED ? FB_OK : err;
@@ -197,7 +197,7 @@ static void host_describe(struct fb_request *request, struct fb_traits *traits)
 	for (int rank = 0; rank < w->nranks && r->n_far && !far[0]; rank++)
 		if (w->node_of[rank] != w->node || !r->n_shm)
 			r->far->ops->describe(r->far, rank, far, sizeof(far));
-	/* "tcp eth0 10.0.0.1": for whoever looks for the adapter of a rank that lags. */
+	/* From "tcp eth0 10.0.0.1": the adapter of each rank, to find that of a slow rank. */
 	if (sscanf(far, "tcp %63s", name) == 1)
 		fb_launch_fact(request->engine->session, "rank.tcp", "%s", name);
 	else if (sscanf(far, "rdma %63s", name) == 1)

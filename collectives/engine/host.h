@@ -88,8 +88,8 @@ struct host_request {
 	struct host_channel *channels;
 	struct fb_port **shm_ports, **far_ports;
 	int n_shm, n_far;
-	struct fb_transport *far; /* of the links that are not shared memory; NULL: none */
-	bool remote;              /* these are zero-copy links */
+	struct fb_transport *far; /* the network's; NULL: all links are shared memory */
+	bool remote;              /* links of the network are zero copy */
 	struct host_flight *flights;
 	int nflights;
 	char *stage;
@@ -136,8 +136,8 @@ size_t fb_host_step_bytes(const struct host_request *r, const struct host_channe
 			  const struct fb_step *s, uint64_t part);
 
 /*
- * Memory of a rank's buffer; NULL on another host. (host_setup.c) For the peer of a remote
- * zero-copy link take the own rank: its places are named by own addresses.
+ * Memory of a rank's buffer; NULL if the rank is on another host. (host_setup.c) For the peer of a
+ * remote zero-copy link pass this rank: such links name places by this rank's addresses (direct.h).
  */
 char *fb_host_base(const struct host_request *r, int rank, uint8_t buffer);
 

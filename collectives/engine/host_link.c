@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The links of a request: which transport each goes through, and connecting them. Links inside of
- * a node are shared memory where the case's transport names it, all others the network it names.
+ * Selects the transport of each link of a request, and connects the links. Links inside a node use
+ * shared memory if the case's transport names it. All other links use the network that it names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ bool fb_host_uses_shm(const struct host_engine *e, const struct fb_case *c, int 
 	return uses_shm(c) && e->group->node_of[a] == e->group->node_of[b];
 }
 
-/* What the case's protocol is called on the links of a transport: "simple" exists everywhere. */
+/* The case's protocol, or "simple" on the links of a transport that does not have it. */
 static const char *protocol_of(const struct fb_transport *t, const struct fb_case *c)
 {
 	return t->ops->speaks(t, c->protocol) ? c->protocol : "simple";

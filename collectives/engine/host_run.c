@@ -5,7 +5,7 @@
  * start, test and wait are the same code.
  *
  * A step first finds all its ends ready, then moves the bytes, then posts: no peer is notified
- * before everything that the telling covers is done.
+ * before everything that the notification covers is done.
  */
 #include <string.h>
 
@@ -291,8 +291,8 @@ static void finish_lane(struct host_request *r, struct host_channel *ch)
 }
 
 /*
- * Only the request's own messages count: those of another request in flight may not move before
- * the peer, which this rank is about to meet elsewhere, waits for them.
+ * Only messages of this request count. Messages of another request in flight may not move before
+ * the peer waits for that request, and the peer may first wait for this rank: a deadlock.
  */
 bool fb_host_done(const struct host_request *r)
 {

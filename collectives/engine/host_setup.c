@@ -80,7 +80,7 @@ static int build_plans(struct host_request *r, const struct fb_case *c)
 	return err;
 }
 
-/* The user's, or the tuning table's; 0: neither says. */
+/* The slot size that the user or the tuning table gives; 0: neither does. */
 static size_t wanted_slot(const struct host_request *r)
 {
 	size_t asked = r->engine->settings->slot_bytes;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The MPI engine: the library's own call for each collective, as the yardstick for the project's
- * algorithms. It works on the same buffers, on a communicator of its own, and leaves everything
- * that a library lets people choose to the library and its environment.
+ * algorithms. It works on the same buffers, on a communicator of its own. The library and its
+ * environment variables select algorithms and transports.
  *
- * Launches: "blocking" calls in wait(); "nonblocking" begins in start(); "persistent" has begun
- * in prepare() and is started in start(). MPI's default error handler stays, so an error inside
- * of MPI ends the job with the library's own message.
+ * Launches: "blocking" makes the call in wait(), "nonblocking" in start(). "persistent" initialises
+ * requests in prepare() and starts them in start(). MPI's default error handler stays, so an error
+ * inside of MPI ends the job with the library's own message.
  */
 #include "collectives/engine/mpi.h"
 
@@ -23,7 +23,7 @@ struct mpi_engine {
 	struct fb_engine engine;
 	const struct fb_group *group;
 	MPI_Comm comm;
-	char no_gpu[FB_REASON_CHARS]; /* why the library gets no GPU memory; empty: it does */
+	char no_gpu[FB_REASON_CHARS]; /* why MPI must not get GPU memory; "": it may */
 };
 
 static int mpi_open(struct fb_engine *engine)
@@ -42,8 +42,8 @@ static void mpi_close(struct fb_engine *engine)
 }
 
 /*
- * MPI_DATATYPE_NULL where MPI has no such type. What is only moved needs no type but a size.
- * Not const tables: MPI's names need not be constants.
+ * MPI_DATATYPE_NULL where MPI has no such type. Data that is only moved needs a type of the same
+ * size. The tables are not static, because MPI's names need not be constants.
  */
 static MPI_Datatype type_of(enum fb_datatype type, bool reduces)
 {
@@ -88,8 +88,8 @@ static bool can_reduce(const struct fb_operation *op, char *reason)
 }
 
 /*
- * The greatest number of elements that has to fit an int: a block, or the sum of a rank's blocks
- * where they have displacements.
+ * The greatest number of elements that has to fit an int: the count of a block, or the sum of a
+ * rank's blocks if they are unequal, because MPI's displacements are ints too.
  */
 static uint64_t greatest_count(const struct fb_operation *op, int nranks)
 {
@@ -106,9 +106,9 @@ static uint64_t greatest_count(const struct fb_operation *op, int nranks)
 }
 
 /*
- * The only defect of a library that is kept from happening, since it ends the job: MPICH 4.0 to
- * 4.1.1 crash in MPI_Reduce in place where the root is not rank 0 (its issue 6540). What merely
- * gives wrong data is run, and found by the check.
+ * MPICH 4.0 to 4.1.1 crash in MPI_Reduce in place if the root is not rank 0 (its issue 6540). Such
+ * cases are skipped, because the crash would end the job. Calls that merely give wrong data are
+ * made, and the check finds them.
  */
 static bool crashes(const struct mpi_engine *e, const struct fb_operation *op, char *reason)
 {
@@ -199,8 +199,8 @@ static int set_vectors(struct fb_mpi_request *r, const struct fb_operation *op, 
 }
 
 /*
- * In place, MPI wants one of the buffers, and MPI_IN_PLACE for the other: of all ranks, or of
- * the root where only it has both.
+ * In place, MPI wants one of the two buffers, and MPI_IN_PLACE for the other one: on all ranks or,
+ * in collectives with a root, on the root only, because other ranks have one buffer.
  */
 static void set_buffers(struct fb_mpi_request *r, const struct fb_operation *op, int rank)
 {
@@ -214,7 +214,7 @@ static void set_buffers(struct fb_mpi_request *r, const struct fb_operation *op,
 		r->receive = MPI_IN_PLACE;
 		return;
 	}
-	/* The send buffer is a part of this one; for a broadcast it is this one. */
+	/* The receive buffer contains the send buffer; in a broadcast it is the send buffer. */
 	r->send = MPI_IN_PLACE;
 }
 
@@ -305,7 +305,7 @@ static void mpi_describe(struct fb_request *request, struct fb_traits *traits)
 	const char *text = e->group->library;
 	size_t n = 0;
 
-	/* Which of its transports carried the bytes MPI has no call to ask. */
+	/* MPI has no call that tells which of its transports carried the bytes. */
 	for (; *text && *text != ',' && n + 1 < sizeof(traits->path); text++) {
 		bool blank = isspace((unsigned char)*text);
 

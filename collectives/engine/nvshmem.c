@@ -23,7 +23,7 @@ typedef int collective_fn(int team, void *to, const void *from, size_t count, vo
 typedef int broadcast_fn(int team, void *to, const void *from, size_t count, int root,
 			 void *stream);
 
-/* One of them is set; without any it is a barrier. */
+/* Only one of them is set; neither for a barrier. */
 struct function {
 	collective_fn *collective;
 	broadcast_fn *broadcast;
@@ -134,7 +134,7 @@ static bool nvshmem_can(const struct fb_engine *engine, const struct fb_case *c,
 	struct function ignored;
 	char name[FUNCTION_CHARS], version[FB_NVSHMEM_VERSION_CHARS];
 
-	/* What no machine could change comes first. */
+	/* Reasons that hold on every machine come first. */
 	if (!collectives[op->collective])
 		snprintf(reason, FB_REASON_CHARS, "NVSHMEM has no %s on a stream", info->name);
 	else if (!barrier && !types[op->datatype])

@@ -11,8 +11,8 @@
 #include "common/cuda/gpu.h"
 
 /*
- * Engines of a build without CUDA: rows that say so. What copy engines could not do on any machine
- * comes first.
+ * Engines of a build without CUDA, whose rows are skipped for that reason. What copy engines can do
+ * on no machine is the better reason.
  */
 static bool can_absent(const struct fb_engine *engine, const struct fb_case *c,
 		       const struct fb_operation *op, char reason[FB_REASON_CHARS])

@@ -21,13 +21,13 @@ enum {
 	RELAY_BYTES = 1 << 20, /* below, pieces are too short for the copy engines */
 	PIECE_BYTES = 4 << 20,
 	ROUND_BYTES = 8 << 20, /* below, more time goes into flags than several copies cost */
-	TAIL_BYTES = 6 << 20,  /* while it is copied flags go to and fro */
+	TAIL_BYTES = 6 << 20,  /* its copy hides the exchange of flags for the next turn */
 	CHAIN_BYTES = 128 << 20, /* below, filling the row takes too long */
 	LEAST_PIECE = 4 << 20, /* of chains: its copy hides the flags of the next */
 	PIECE_COST = 1 << 20,
-	BATCH_BYTES = 4 << 20, /* from there on, copies by turns cost more than streams */
+	BATCH_BYTES = 4 << 20, /* from here on, a stream for each peer is faster */
 	LEAST_SUM = 1 << 20,
-	MOST_SUM = 512 << 20,  /* half of it for two ranks, who have no rounds to pay for */
+	MOST_SUM = 512 << 20,  /* half of it for two ranks, which have no rounds to pay for */
 	LAST_PART = 16,        /* of a share, where pieces get shorter */
 };
 
@@ -85,7 +85,7 @@ static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
 	return false;
 }
 
-/* Collective, at the first request: parts are zeroed, and zero they are between calls. */
+/* Collective, at the first request. The flags begin as 0, and every call leaves them 0. */
 static int open_flags(struct copy_engine *e)
 {
 	if (e->flags.ops)
@@ -110,16 +110,16 @@ static int open_sums(struct copy_request *r, const struct fb_copy_tuning *tuning
 					  bytes);
 	for (int i = 0; !err && bytes && i < n; i++)
 		r->scratch_of[i] = fb_segment_part(&r->scratch, i);
-	/* Loaded now: while a capture is under way it cannot be. */
+	/* Loads the kernel now, because that is impossible during a capture. */
 	r->sum = fb_gpu_kernel(r->op, FB_GPU_KERNEL_SUM, true);
 	return err ? err : fb_group_agree(e->group,
 					  FB_CUDA(cudaFuncGetAttributes(&attributes, r->sum)));
 }
 
 /*
- * Two pieces hide each other's flags and sums, and each costs some 10 us; where no results follow
- * that would hide the last sum, it had better be short: of as many pieces or, in rounds, by pieces
- * that get shorter.
+ * Two pieces of a share hide each other's flags and sums, and a piece costs some 10 us. In
+ * reduce_scatter no copies of results follow that could hide the last sum. So that sum should be
+ * short: there are eight pieces or, in rounds, pieces that get shorter.
  */
 static void tune_sums(const struct copy_request *r, struct fb_copy_tuning *w)
 {
@@ -141,8 +141,9 @@ static void tune_sums(const struct copy_request *r, struct fb_copy_tuning *w)
 }
 
 /*
- * A row of n ranks takes n - 2 pieces longer than the copy of all, and each piece costs what is
- * copied in a few microseconds: with bytes^2 = all * that / (n - 2) both are equal.
+ * Balances two costs: a chain of n ranks takes n - 2 pieces longer than a copy of all bytes, and
+ * each piece costs as much as the copy of PIECE_COST bytes. Both are equal if
+ * piece^2 = bytes * PIECE_COST / (n - 2).
  */
 static void tune_chain(const struct copy_request *r, struct fb_copy_tuning *w)
 {
@@ -158,10 +159,10 @@ static void tune_chain(const struct copy_request *r, struct fb_copy_tuning *w)
 }
 
 /*
- * One batch on one stream costs least to enqueue, but cannot be captured, begins only when all
- * peers are ready, and makes its copies by turns, the own block's too; in a graph, and where there
- * is more to copy, there is a stream for each peer, until copies are so large that they had better
- * go by turns again.
+ * Small blocks go as one batch on one stream, which costs least to enqueue. But a batch cannot be
+ * captured, begins only when all peers are ready, and makes its copies one after the other, that of
+ * the own block too. So graphs and larger blocks have a stream for each peer. From round_bytes on
+ * copies take turns again (plan.h).
  */
 static struct fb_copy_tuning tuning_of(struct copy_request *r, const struct fb_case *c)
 {
@@ -190,7 +191,7 @@ static void copy_release(struct fb_request *request)
 	struct copy_request *r = (struct copy_request *)request;
 
 	fb_gpu_stream_close(r->on.stream);
-	/* Nobody's copies use this rank's memory any more. */
+	/* After it no peer's copies use this rank's memory. */
 	MPI_Barrier(r->engine->group->comm);
 	fb_copy_streams_close(r);
 	fb_copy_list_free(&r->list);
@@ -199,7 +200,7 @@ static void copy_release(struct fb_request *request)
 	free(r->scratch_of);
 }
 
-/* Behind the request's own memory. Collective; the same value on all ranks. */
+/* Collective; the same value on all ranks. */
 static int set_up(struct copy_request *r, const struct fb_case *c)
 {
 	struct copy_engine *e = r->engine;

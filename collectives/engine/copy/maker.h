@@ -17,7 +17,7 @@ struct fb_copy_maker {
 	const struct fb_copy_tuning *tuning;
 	int rank, nranks, err;
 	size_t size; /* of an element */
-	int lane, beside; /* streams of copies in turn: of the next, of the one before */
+	int lane, beside; /* fb_copy_in_turn: streams of the next and the last copy */
 	struct fb_copy_list list;
 };
 
@@ -32,15 +32,15 @@ void fb_copy_fork(struct fb_copy_maker *m, int streams);
 void fb_copy_join(struct fb_copy_maker *m);
 
 /*
- * Appends one of a row of copies of which each begins when the one before is nearly over. The
- * copy, all but its last `tail` bytes, goes on m->lane, which then changes places with m->beside:
- * what is appended on the new one follows that, and so overlaps with the tail, which goes on the
- * old one. `done` is signalled to move.peer behind all of it, -1 for none. Short copies have no
- * tail.
+ * Appends a copy of a sequence in which each one begins when the one before is nearly over. All but
+ * the last `tail` bytes go on stream m->lane. Then m->lane and m->beside change places, and the new
+ * m->lane waits for these bytes. The tail stays on the old stream, so that what is appended to the
+ * new one overlaps with it. `done` is signalled to move.peer behind the whole copy; -1: no flag.
+ * Copies shorter than two tails have none.
  */
 void fb_copy_in_turn(struct fb_copy_maker *m, struct fb_copy_op move, uint64_t tail, int done);
 
-/* The rank's share of what it contributes itself: `bytes`, where it does not lie there already. */
+/* Appends the copy of `bytes` of the rank's input to its output, unless they lie there already. */
 void fb_copy_move_own(struct fb_copy_maker *m, int stream, uint64_t from_byte, uint64_t to_byte,
 		      uint64_t bytes);
 

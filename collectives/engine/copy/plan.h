@@ -13,8 +13,8 @@
  *	initiator:  wait READY == 1, READY := 0, copy, write DONE := 1 (at the target)
  *
  * Begin: the copy waits for READY, which the target's stream writes when it has reached the call.
- * So whatever was enqueued there before is over: who produced the input it reads, or who still
- * read the output it overwrites.
+ * So all that was enqueued there before is over: kernels that produced the input that the copy
+ * reads, or that read the output that it overwrites.
  * End: the target's stream goes on only after DONE, which follows the copy in the initiator's
  * stream (a stream write is a system-wide release of what is before it, a stream wait an
  * acquire). The initiator's own stream goes on after its copies. So behind the call every rank's
@@ -40,9 +40,9 @@
  *
  * Turns: several large copies at once into one GPU, or out of it, get in each other's way. So
  * where blocks are large, a rank's copies follow each other on one stream, in the order of the
- * rotation. Nothing holds ranks together between two steps, and nothing has to: all copies of a
- * step take as long, who is late meets another's copy in one GPU for as long as it is late, and
- * that costs both a part of it (two at once lose 15%). Flags between steps cost more.
+ * rotation. Ranks do not synchronise between two steps, and need not: all copies of a step take
+ * equally long. The copy of a late rank meets another copy in a GPU for as long as the rank is
+ * late, and two copies at once lose 15%. Flags between steps would cost more.
  *
  * A broadcast of medium size by push is relayed: the root sends each piece to one other rank
  * only, which passes it on to the rest, so that no rank sends the data more than once nor receives
@@ -90,7 +90,7 @@ struct fb_copy_list {
 	struct fb_copy_op *op; /* [count], malloced */
 	size_t count, capacity;
 	int streams;           /* beside the caller's */
-	const char *way;       /* how, where there are several; NULL for the plainest */
+	const char *way;       /* the form, for the row; NULL for the plainest */
 };
 
 /* Tuning parameters of a list of copies, the same on all ranks. */
@@ -135,8 +135,8 @@ void *fb_copy_destination(const struct fb_operation *op, char *const *scratch,
 			  const struct fb_copy_op *move);
 
 /*
- * Summands of a sum, and the k-th: if not chained, rank k's contribution, as ranks in order make
- * every rank's bits.
+ * The number of summands of a sum, and the k-th. Unless chained, this is rank k's contribution: the
+ * order of ranks gives all ranks the same bits.
  */
 int fb_copy_summands(const struct fb_copy_op *sum, int nranks);
 const void *fb_copy_summand(const struct fb_operation *op, char *const *scratch,

@@ -68,7 +68,7 @@ static uint64_t piece_of(const struct fb_copy_shares *s, int rank, int i, uint64
 	return smaller(piece, end - *first);
 }
 
-/* Which of the owner's others the pusher is, from the one behind it on. */
+/* The pusher's index among the owner's peers, counted from the rank behind the owner. */
 static int place(int pusher, int owner, int nranks)
 {
 	return (pusher - owner - 1 + nranks) % nranks;

@@ -34,14 +34,14 @@ void fb_nccl_call_close(struct fb_nccl_call *call)
 	*call = (struct fb_nccl_call){.nccl = NULL};
 }
 
-/* What every call has. */
+/* Arguments of NCCL's functions. */
 #define IN(c) fb_operation_in((c)->op, (c)->rank)
 #define OUT(c) fb_operation_out((c)->op, (c)->rank)
 #define COUNT(c) ((size_t)(c)->op->count)
 #define TYPE(c) fb_nccl_type((c)->op->datatype)
 #define OP(c) fb_nccl_op((c)->op->redop)
 
-/* The function, or the one that takes a configuration. */
+/* Calls ncclNAME, or ncclNAMEConfig if the call is configured. */
 #define CALL(c, name, ...)                                                                         \
 	((c)->configured ? (c)->nccl->name##Config(__VA_ARGS__, stream, &(c)->config)              \
 			 : (c)->nccl->name(__VA_ARGS__, stream))
@@ -86,7 +86,7 @@ static int scatter(const struct fb_nccl_call *c, void *stream)
 	return CALL(c, Scatter, IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm);
 }
 
-/* Elements from the block on; where blocks are. */
+/* Sends a block of the input to the peer. */
 static int send_block(const struct fb_nccl_call *c, int peer, int block, void *stream)
 {
 	size_t first = (size_t)c->first_in[block];
@@ -136,8 +136,8 @@ static void blocks_with(const struct fb_nccl_call *c, int peer, int *sent, int *
 }
 
 /*
- * One group: NCCL makes one launch of it, in which the order of peers does not matter. What both
- * sides know to be empty is left out, and so is what a root in place has where it belongs.
+ * All sends and receives in one group, which NCCL makes one launch: the order of peers does not
+ * matter. Blocks that both sides know to be empty are left out, and in place the root's own block.
  */
 static int group(const struct fb_nccl_call *c, void *stream)
 {
@@ -200,7 +200,7 @@ static const struct {
 	[FB_SCATTER] = {"Scatter", scatter},
 };
 
-/* Whether sends and receives do it. */
+/* Whether the call is made of sends and receives. */
 static bool is_grouped(const struct fb_nccl *nccl, enum fb_collective collective, bool grouped)
 {
 	if (!calls[collective].call)

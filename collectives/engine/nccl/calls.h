@@ -17,9 +17,9 @@ struct fb_nccl_call {
 	fb_nccl_comm comm;
 	const struct fb_operation *op;
 	int rank, nranks;
-	bool configured;        /* by what follows, from 2.31 on */
+	bool configured;        /* by `config`, from NCCL 2.31 on */
 	struct fb_nccl_call_config config;
-	char selection[FB_NCCL_SELECTION_CHARS]; /* of the choice */
+	char selection[FB_NCCL_SELECTION_CHARS]; /* config.selection points here */
 	bool grouped;           /* sends and receives, though there is a function */
 	uint64_t *first_in;     /* [nranks + 1]: first element of each block of the input */
 	uint64_t *first_out;    /* [nranks + 1]: the same of the output */
@@ -45,8 +45,8 @@ bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_oper
 				bool grouped, char *reason, size_t n);
 
 /*
- * From now on the call itself says algorithm, protocol and what its operation's `ctas` do, with
- * `channels` as limits that those do not give (0: NCCL chooses them).
+ * Configures the call: it then carries the algorithm, the protocol and the operation's `ctas`.
+ * `channels` is the least and most number of CTAs unless `ctas` has these; 0: NCCL chooses.
  */
 void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_algo_proto *choice,
 			    int channels);

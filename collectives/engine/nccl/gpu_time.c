@@ -14,7 +14,7 @@
 enum {
 	CALLS = 9,
 	FIRST = 2,            /* the first calls connect NCCL's profiler */
-	PAUSE_US = 300,       /* more before each call: times of an earlier call do not fit */
+	PAUSE_US = 300,       /* times the call's number: stamps of another call do not fit */
 	TOLERANCE_NS = 10000, /* older timers count microseconds */
 };
 
@@ -73,7 +73,7 @@ static void conclude(const struct fb_group *group, const struct fb_nccl_stamps *
 		     bool longest, struct fb_nccl_gpu_time *time)
 {
 	double us[CALLS], scratch[2 * CALLS];
-	int ok[2] = {1, fb_nccl_stamps_fit(stamps, CALLS)}; /* told, and of these calls */
+	int ok[2] = {1, fb_nccl_stamps_fit(stamps, CALLS)}; /* has times, which fit the calls */
 
 	for (int i = 0; i < CALLS; i++) {
 		us[i] = 1e-3 * (double)(stamps[i].gpu_end - stamps[i].gpu_begin);
@@ -100,7 +100,7 @@ int fb_nccl_gpu_time(const struct fb_group *group, const struct fb_nccl_need *ne
 	*time = (struct fb_nccl_gpu_time){.us = NAN};
 	if (strcmp(ran->algorithm, "ring") != 0)
 		return FB_OK;
-	/* Without it, as where memory is short, the row lacks this time alone. */
+	/* Without that communicator (memory may be short) the row lacks this time only. */
 	err = fb_nccl_group_get(&list, call->nccl, group, need, &made);
 	if (err)
 		return err == FB_EPEER ? err : FB_OK;
@@ -113,7 +113,7 @@ int fb_nccl_gpu_time(const struct fb_group *group, const struct fb_nccl_need *ne
 	*polled = usual;
 	call->comm = usual->comm;
 	fb_nccl_deregister(call->nccl, made->comm, need->registration, made->registered);
-	/* Aborted, as a destroy would wait for what NCCL's profiler may wait for. */
+	/* Aborts it: ncclCommDestroy would wait for stamps that may never come (gpu_time.h). */
 	fb_nccl_group_drop(&list, call->nccl, made);
 	return err;
 }

@@ -30,8 +30,8 @@ struct fb_nccl_stamps {
 };
 
 /*
- * Pure: whether the GPU's times can be those of these calls. There has to be a single difference
- * between the two clocks by which each call's work lies within the call.
+ * Pure: whether the GPU's times can be those of these calls: one offset between the two clocks must
+ * put the work of every call between the begin and the end of that call.
  */
 bool fb_nccl_stamps_fit(const struct fb_nccl_stamps *calls, size_t n);
 
@@ -41,12 +41,12 @@ struct fb_nccl_gpu_time {
 };
 
 /*
- * Collective: makes the call outside of timing, on a communicator for `need` that is aborted
- * afterwards. Meanwhile call->comm and *polled are of this communicator. `ran` is what the call
- * ran before; only for rings there is a time. It is the median of the calls, on the rank where the
- * call is shortest, as this rank waits least for others. Of broadcast and reduce it is the rank
- * where the call is longest, as other ranks are done early. There is none either where that
- * communicator cannot be made (printed). The same error on all ranks, or 0.
+ * Collective: measures the call outside of timing, on a separate communicator for `need`, which is
+ * aborted afterwards. Meanwhile call->comm and *polled are of that communicator. `ran` is what the
+ * call ran before: only rings have a time. It is the median over calls of the rank where the kernel
+ * is shortest, as this rank waits least for others. For broadcast and reduce it is the rank where
+ * it is longest, as other ranks are done early. There is no time where that communicator cannot be
+ * made (printed). Returns 0 or the same error on all ranks.
  */
 int fb_nccl_gpu_time(const struct fb_group *group, const struct fb_nccl_need *need,
 		     const struct fb_nccl_ran *ran, struct fb_gpu_stream *stream,

@@ -35,7 +35,7 @@ struct nccl_request {
 	const struct fb_operation *op;
 	struct fb_nccl_algo_proto choice;
 	enum fb_nccl_force_by by; /* what makes NCCL use it; not `auto` */
-	bool obeyed;              /* by the plugin: NCCL asked and could use it, in the last call */
+	bool obeyed;              /* the last call asked the plugin, and could use its answer */
 	bool refused;             /* the call ran, but not as forced */
 	struct fb_nccl_group *group;
 	struct fb_nccl_call call;
@@ -43,7 +43,7 @@ struct nccl_request {
 	struct fb_nccl_wire wire; /* of its communicator, as far as logged by then */
 	double model_us;          /* NAN: not known */
 	struct fb_nccl_gpu_time gpu;
-	double kept_us; /* the communicator and what it connected, of which other rows profit */
+	double kept_us; /* of the setup, for what later rows reuse and for extra calls */
 };
 
 /* Whether something is asked for that the plugin can force. */
@@ -105,9 +105,9 @@ static bool copies(const struct fb_case *c, const struct fb_operation *op, char 
 }
 
 /*
- * What makes NCCL use what is asked for. With `auto` calls say it where NCCL has a function that
- * takes it; a call of which nothing is asked stays the plain one that users make. In versions
- * before that the plugin does, for which one communicator is enough, where it can be used.
+ * By what NCCL is made to use the choice. `auto` takes a configured call, where NCCL has that. If
+ * nothing is asked for, the call stays the plain one that users make. Older versions are forced by
+ * the plugin, which needs one communicator only, or else by the communicator.
  */
 static enum fb_nccl_force_by held_by(const struct nccl_engine *e,
 				     const struct fb_nccl_algo_proto *choice,
@@ -146,7 +146,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 			 "registration window");
 		return false;
 	}
-	/* What no machine could change comes first. */
+	/* Reasons that hold on every machine come first. */
 	if (!fb_nccl_algo_proto_can(&choice, op->collective, &place, reason, FB_REASON_CHARS) ||
 	    !copies(c, op, reason))
 		return false;
@@ -192,14 +192,14 @@ static int poll(void *request)
 	return fb_nccl_group_poll(&r->engine->base.nccl, r->group);
 }
 
-/* With `auto` a communicator may do what the plugin could not. The same on all ranks. */
+/* Whether `auto` tries a communicator after the plugin was refused. The same on all ranks. */
 static bool may_fall_back(const struct nccl_request *r)
 {
 	return r->refused && r->by == FB_NCCL_BY_PLUGIN &&
 	       r->engine->settings->nccl_force_by == FB_NCCL_BY_AUTO;
 }
 
-/* Collective: `err` if a call ran, but not as forced. It is printed if it skips the row. */
+/* Collective: the ranks' `err`, as a call ran, but not as forced. Printed if the row is skipped. */
 static int refuse(struct nccl_request *r, int err, char why[FB_REASON_CHARS])
 {
 	err = fb_group_agree_why(r->engine->group, err, why, FB_REASON_CHARS);
@@ -221,8 +221,8 @@ static void read_log(struct nccl_request *r, struct fb_nccl_log *log)
 }
 
 /*
- * One call outside of timing: connects what NCCL connects at first use, and is the one that the
- * log is read of, which was begun before the communicator was made. What it says is rank 0's.
+ * Makes one call outside of timing. NCCL connects at first use, and the log of this call, which was
+ * begun before the communicator was made, says what runs. All ranks use rank 0's log.
  */
 static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 {
@@ -265,7 +265,7 @@ static void nccl_release(struct fb_request *request)
 	fb_nccl_call_close(&r->call);
 }
 
-/* Everything behind the request's memory. Collective; the same value on all ranks. */
+/* Prepares to force by r->by; called again with another where that fails. Collective. */
 static int set_up(struct nccl_request *r, const struct fb_case *c)
 {
 	struct nccl_engine *e = r->engine;
@@ -278,14 +278,14 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	int err = fb_nccl_call_open(&r->call, &e->base.nccl, r->op, e->group->rank,
 				    e->group->nranks, !strcmp(c->algorithm, "grouped"));
 
-	/* Calls have their own; communicators do not depend on how a rank waits. */
+	/* Configured calls carry these themselves, so one communicator serves all of them. */
 	if (r->by == FB_NCCL_BY_CALL) {
 		need.choice = fb_nccl_algo_proto_named("library", "library");
 		need.channels = 0;
 		need.ctas = (struct fb_nccl_ctas){0};
 	}
-	need.ctas.poll = FB_NCCL_POLL_USUAL;
-	asked = need; /* of a model's communicator; the plugin's costs are no model */
+	need.ctas.poll = FB_NCCL_POLL_USUAL; /* how a rank waits is no matter of communicators */
+	asked = need; /* for NCCL's model, which must not see the plugin's costs */
 	if (r->by == FB_NCCL_BY_PLUGIN)
 		need.choice = fb_nccl_algo_proto_named("library", "library");
 	err = fb_group_agree(e->group, err);
@@ -317,7 +317,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	if (!err && e->settings->nccl_model)
 		err = fb_nccl_model(&e->base.nccl, e->group, &asked, &r->call, &r->model_us);
 	r->kept_us += fb_nccl_now_us(&e->base);
-	/* After an error of a call a communicator is good for nothing; the next case makes one. */
+	/* After a failed call a communicator cannot be used; the next case makes another one. */
 	if (err && !(r->refused && r->by == FB_NCCL_BY_PLUGIN))
 		fb_nccl_group_drop(&e->groups, &e->base.nccl, r->group);
 	return err;

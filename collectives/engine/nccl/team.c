@@ -75,7 +75,7 @@ int fb_nccl_team_size(const struct fb_gpu *gpu, const struct fb_group *group, in
 	return 0;
 }
 
-/* The next turn, after `seen`. */
+/* Waits for the turn behind `seen`: polls first, then sleeps. */
 static unsigned await(struct fb_nccl_team *t, unsigned seen)
 {
 	struct fb_spin spin = {.yields = t->group->oversubscribed};
@@ -102,8 +102,8 @@ static void *drive(void *arg)
 	return NULL;
 }
 
-/* job NULL: they end. */
-static void give(struct fb_nccl_team *t, int (*job)(void *arg, int member), void *arg)
+/* Hands a job to all threads; NULL ends them. */
+static void hand_out(struct fb_nccl_team *t, int (*job)(void *arg, int member), void *arg)
 {
 	t->job = job;
 	t->arg = arg;
@@ -152,7 +152,7 @@ void fb_nccl_team_close(struct fb_nccl_team *team)
 {
 	if (!team)
 		return;
-	give(team, NULL, NULL);
+	hand_out(team, NULL, NULL);
 	for (int i = 1; i <= team->started; i++)
 		pthread_join(team->member[i].thread, NULL);
 	pthread_cond_destroy(&team->wake);
@@ -186,9 +186,9 @@ int fb_nccl_team_each(struct fb_nccl_team *t, bool threads, int (*job)(void *arg
 	int err, other;
 
 	if (threads)
-		give(t, job, arg);
+		hand_out(t, job, arg);
 	err = do_own(t, threads ? 1 : t->gpus, job, arg);
-	/* What each of them waits for is bounded by the watchdog. */
+	/* Needs no limit: the watchdog ends the job if a thread hangs. */
 	while (threads && atomic_load(&t->busy))
 		(void)fb_spin_again(&spin);
 	for (int i = 1; i < t->gpus && threads && !err; i++)

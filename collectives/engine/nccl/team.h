@@ -27,16 +27,16 @@ extern const char *const fb_nccl_methods[FB_NCCL_METHODS + 1];
 enum fb_nccl_method fb_nccl_method_of(const char *name);
 
 /*
- * The way of a launch, which is one of those names, or "graph" or "graph_threads" (*graph): calls
- * are captured, the communicators made as by "group" or "threads". FB_NCCL_METHODS: it is none.
+ * The method of a launch: one of those names, or "graph" or "graph_threads" (*graph), which capture
+ * calls and make communicators as "group" or "threads". FB_NCCL_METHODS: there is no such launch.
  */
 enum fb_nccl_method fb_nccl_method_of_launch(const char *launch, bool *graph);
 
 struct fb_nccl_team; /* opaque */
 
 /*
- * Collective: how many GPUs each process gets, `asked`, or if that is 0 its share of those that it
- * sees. 0 with the reason where there are fewer. The same on all ranks.
+ * Collective: how many GPUs each process gets: `asked`, or if that is 0 its share of the GPUs that
+ * it sees. Returns 0 with the reason if there are too few. The same on all ranks.
  */
 int fb_nccl_team_size(const struct fb_gpu *gpu, const struct fb_group *group, int asked,
 		      char reason[FB_REASON_CHARS]);

@@ -39,7 +39,7 @@ static int start_group(struct fb_nccl_team_calls *c)
 
 /* --- graphs ----------------------------------------------------------------------------------- */
 
-/* What all GPUs do alike: their streams have the same history. */
+/* State that is the same for all GPUs, because their streams have made the same calls. */
 struct graphs {
 	struct fb_nccl_team_calls *calls;
 	int captured, err;

@@ -220,7 +220,7 @@ static void expand(const char *pattern, char *file, size_t n)
 	}
 }
 
-/* The user's own log lies in a file: it is read from here on. */
+/* The user's log is in a file: only what is appended from now on will be read. */
 static void follow(struct fb_nccl_log *log, const char *pattern)
 {
 	FILE *f;
@@ -264,7 +264,7 @@ void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl, int 
 
 		log->before[i] = value ? strdup(value) : NULL;
 	}
-	/* What is left out by ^ would be left out of what is asked for here. */
+	/* A list that begins with ^ would exclude the subsystems that are added here. */
 	snprintf(all, sizeof(all), "%s%s%s", level && asked && *asked != '^' ? asked : "",
 		 level && asked && *asked != '^' ? "," : "", subsystems);
 	if (!level || strcmp(level, "TRACE"))
@@ -275,7 +275,7 @@ void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl, int 
 	log->nccl = nccl;
 }
 
-/* The variables as they were, and from then on the log as it was. */
+/* Restores the user's variables, and has NCCL log as they say again. */
 static void restore(struct fb_nccl_log *log)
 {
 	for (int i = 0; i < FB_NCCL_LOG_VALUES; i++) {
@@ -383,7 +383,7 @@ void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_nccl *nccl,
 		       struct fb_nccl_setup *known, struct fb_nccl_ran *ran,
 		       struct fb_nccl_wire *wire)
 {
-	/* What NCCL names once in a process holds for its later communicators. */
+	/* NCCL logs its setup once in a process, so what earlier logs said still holds. */
 	wire->setup = *known;
 	fb_nccl_log_end(log, ran, wire);
 	*known = wire->setup;

@@ -31,7 +31,7 @@ struct fb_nccl_ran {
 	char kernel[64];                    /* of symmetric windows: "AllReduce_AGxLL_R" */
 	int channels;                       /* 0: not in the log */
 	bool silent;                        /* the profiler reported no event of the call, either */
-	bool concluded;                     /* nothing was reported that says so */
+	bool concluded;                     /* inferred by fb_nccl_ran_conclude */
 	int cluster;                        /* CTAs of a cluster, from 2.31 on; 0: not in the log */
 };
 
@@ -42,10 +42,10 @@ struct fb_nccl_ran {
 void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran);
 
 /*
- * What a call of several ranks ran of which nothing is reported, if that can only be one thing:
- * copy engines, if they may do it and the profiler was told of no kernel, as before 2.29 that tells
- * of all other calls; sends and receives, if NCCL makes the call of nothing else. `settings` are
- * those of fb_nccl_setup. Pure but for NCCL_CTA_POLICY in the environment.
+ * Infers what a call of several ranks ran if nothing is reported of it and only one thing can be:
+ * copy engines, if they may do it and the profiler reported no event (before 2.29 it reports all
+ * other calls); sends and receives, if NCCL makes the call of nothing else. `settings` are those of
+ * fb_nccl_setup. Pure but for NCCL_CTA_POLICY in the environment.
  */
 void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, const struct fb_nccl_call *call,
 			  const struct fb_nccl_group *group, const char *settings);
@@ -78,17 +78,17 @@ struct fb_nccl_log {
 };
 
 /*
- * Local. Nothing is logged where it cannot be. End reads the file, removes it if it is this
- * module's, fills *ran, with what the profiler reports where the log has nothing (zeroes where both
- * have nothing), and adds to *wire.
+ * Local. Begin switches the log on if that is possible. End reads the file, removes it unless it is
+ * the user's, and adds to *wire. It fills *ran from the log, or else from what the profiler
+ * reported, or else with zeroes.
  */
 void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl, int rank);
 void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire);
 
 /*
- * Collective, in place of the end: *ran becomes what rank 0's log says. *wire is this rank's, but
- * for warnings, which are those of the rank with most, and the text of the first rank with any. Its
- * setup is *known with what this log adds, and goes back there. The setup of rank 0 and the paths
+ * Collective, instead of the end: *ran becomes rank 0's. *wire is this rank's, but `warnings` the
+ * largest of all ranks, and a rank without a warning gets the text of the first rank with one.
+ * wire->setup and *known become *known with what this log adds. The setup of rank 0 and the paths
  * of all ranks become facts of the launch.
  */
 void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_nccl *nccl,

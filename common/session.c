@@ -84,7 +84,7 @@ _Noreturn void fb_fail(const struct fb_session *session, const char *what, int e
 	char reason[FB_REASON_CHARS];
 
 	fb_reason(session->world, what, err, reason);
-	/* Where the job ends already, it is no cause. */
+	/* FB_ETIMEOUT means that the job is ending for another reason, which was printed. */
 	if (err != FB_ETIMEOUT)
 		fb_error_print("%s", reason);
 	if (!session->watchdog)

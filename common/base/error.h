@@ -32,7 +32,7 @@ enum fb_exit {
 	FB_EXIT_INPUT = 3,
 	FB_EXIT_UNSURE = 4,
 	FB_EXIT_FAULT = 5,
-	FB_EXIT_NOTHING = 6, /* nothing could be measured; of compare: judged */
+	FB_EXIT_NOTHING = 6, /* nothing could be measured; of compare: nothing judged */
 };
 
 /* One sentence for an fb_err value. Static storage. */
@@ -50,12 +50,12 @@ int fb_exit_code(int err);
 
 void fb_error_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The last of these texts of this thread since fb_error_forget(), cut to a row's reason; or "". */
+/* This thread's last text since fb_error_forget(), cut to the length of a row's reason; or "". */
 const char *fb_error_last(void);
 void fb_error_forget(void);
-/* Makes a text that was printed before the last one again. */
+/* Makes `text`, which was printed earlier, the last one again. */
 void fb_error_recall(const char *text);
-/* The same text, or where there is none, what `err` means. */
+/* fb_error_last(), or if that is empty, what `err` means. */
 const char *fb_error_cause(int err);
 
 static inline int fb_error_value(int err)

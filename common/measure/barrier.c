@@ -45,9 +45,9 @@ int fb_barrier_open(struct fb_barrier *barrier, const struct fb_group *world, bo
 }
 
 /*
- * MPI libraries may leave work of a completed call for the next one (that a message was fetched has
- * yet to be reported to its sender, for example). A rank that waits here makes no next one, while
- * those it waits for may wait for that; so it looks in now and then, about every 20 us.
+ * MPI libraries may leave work of a completed call to the next call: for example, the sender of a
+ * fetched message may not know yet that it was fetched. A rank that waits here makes no MPI call,
+ * while the ranks that it waits for may need that work. So it calls MPI about every 20 us.
  */
 static void let_mpi_work(void)
 {
@@ -68,7 +68,7 @@ static void wait_memory(struct fb_barrier *b)
 
 		/*
 		 * Release: what this rank (and, by the earlier rounds' acquires, those before
-		 * it) wrote is visible to whom acquires the flag. A sender can be one barrier
+		 * it) wrote is visible to whoever acquires the flag. A sender can be one barrier
 		 * ahead, as it may leave before this rank has looked, hence < and not !=; it
 		 * can not be two ahead, as it needs this rank's signal of the next one first.
 		 */

@@ -13,7 +13,7 @@
  * its parent's already corrected clock, and serves as a parent from then on. An offset is
  * bounded by ping-pongs as in SKaMPI: the parent's stamp lies between sending and receiving.
  * Afterwards every clock is checked against rank 0's directly, and the bound says how far off
- * it can be. Clocks drift on: synchronise again every 10 s or so.
+ * it can be. Clocks drift on, so that the lines are good for about 10 s.
  */
 #ifndef FB_COMMON_MEASURE_CLOCKSYNC_H
 #define FB_COMMON_MEASURE_CLOCKSYNC_H

@@ -28,8 +28,7 @@ struct fb_mann_whitney {
  * Mann-Whitney's (Wilcoxon's rank sum) test of a[0 .. na) against b[0 .. nb), na, nb >= 1. Equal
  * values share mid-ranks; with at most FB_RANK_EXACT values a side (FB_RANK_EXACT_UNTIED where no
  * two are equal) p is the exact share of assignments whose rank sum is at least as far from its
- * mean. Returns FB_EINPUT (empty set or
- * NaN) or FB_ENOMEM with *out unchanged.
+ * mean. Returns FB_EINPUT (empty set or NaN) or FB_ENOMEM with *out unchanged.
  */
 int fb_mann_whitney(const double *a, size_t na, const double *b, size_t nb,
 		    struct fb_mann_whitney *out);

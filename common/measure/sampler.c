@@ -32,7 +32,7 @@ int fb_sampler_open(struct fb_sampler *sampler, const struct fb_sampler_config *
 		.skew_us = memory + 3 * capacity,
 		.scratch = memory + 4 * capacity,
 	};
-	/* First touched here, not while measuring. */
+	/* Touches the pages now, so that this does not happen while measuring. */
 	memset(memory, 0, 6 * capacity * sizeof(*memory));
 	return FB_OK;
 }
@@ -76,8 +76,8 @@ static size_t limit(const struct fb_sampler *sampler)
 }
 
 /*
- * How far from the median is near enough, as a ratio: where a clock of coarse steps gives few
- * different values, all distances are whole numbers of steps. The factor is for rounding.
+ * The half width, relative to the median, at which an interval is tight: `ci`, or one step of the
+ * clock, because no samples can resolve less. The factor is for rounding.
  */
 static double tolerance(const struct fb_sampler *sampler, double median)
 {
@@ -128,7 +128,7 @@ static enum fb_stop reached(struct fb_sampler *sampler, double elapsed_s)
 							: FB_STOP_NONE;
 	bool check = sampler->n >= sampler->next_check;
 
-	/* Sampling ends anyway: looking once more favours no lucky moment. */
+	/* Sampling ends anyway, so that applying the rule here favours no lucky moment. */
 	if (end != FB_STOP_NONE && sampler->n + c->reserve >= c->min_samples)
 		check = true;
 	if (check && !c->whole_time && tight(sampler))

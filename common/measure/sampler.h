@@ -42,7 +42,7 @@ struct fb_sampler {
 	size_t capacity, n;
 	size_t next_check; /* the rule is applied when n reaches it */
 	size_t taken;	   /* repetitions run, dropped ones included */
-	double estimate_s; /* one repetition with all that belongs to it */
+	double estimate_s; /* one repetition, with its barrier and the rest of the loop */
 	double step_us;	   /* of the clock, as it shows in a sample */
 	enum fb_stop stop; /* FB_STOP_NONE while sampling goes on */
 	bool dropped, drifts;
@@ -53,8 +53,8 @@ int fb_sampler_open(struct fb_sampler *sampler, const struct fb_sampler_config *
 void fb_sampler_close(struct fb_sampler *sampler);
 
 /*
- * Forgets all samples. estimate_s: what a repetition seems to take, from the warm-up. step_us:
- * by how much samples differ at least if they differ, 0 for any.
+ * Forgets all samples. estimate_s: about how long a repetition takes, by the warm-up. step_us: the
+ * smallest difference between unequal samples, which is the clock's step; 0: any.
  */
 void fb_sampler_begin(struct fb_sampler *sampler, double estimate_s, size_t reserve,
 		      double step_us);
@@ -75,12 +75,12 @@ void fb_sampler_add(struct fb_sampler *sampler, const struct fb_sample *sample, 
 size_t fb_warm_up_next(size_t calls, double elapsed_s, double first_s, double limit_s);
 
 /*
- * Calls per batch in the streaming cadence: so many that a batch takes 1 ms, 4 ms on a GPU, and 50
- * readings of the clock at least; 2 to 1000. In shorter ones a batch's first call, which takes
- * longer than those behind it, counts for more than it does where calls go on. On a GPU it is the
- * launch of a graph or of the first kernel and the wait for the last: NCCL's times are up to 4%
- * longer in batches of 1 ms than nccl-tests has them. each_max_s: what a sample may take if the
- * fewest are to fit into --max-time; a batch on a GPU is no longer, but 1 ms at least.
+ * Calls per batch (2 to 1000) in the streaming cadence: a batch takes at least 1 ms, on a GPU 4 ms,
+ * and at least 50 readings of the clock. In shorter batches the first call, which takes longer than
+ * the others, would count for too much: on a GPU a batch contains the launch of a graph or of the
+ * first kernel, and the wait for the last one. In batches of 1 ms NCCL's times are up to 4% longer
+ * than those of nccl-tests. each_max_s: the longest that a sample may take if the fewest are
+ * to fit into --max-time. It may shorten the 4 ms of a GPU, down to 1 ms.
  */
 int fb_streaming_calls(double call_s, double timer_s, double each_max_s, bool gpu);
 

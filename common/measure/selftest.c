@@ -23,8 +23,8 @@ void fb_selftest_share_clock(const struct fb_group *world, struct fb_clock *cloc
 }
 
 /*
- * When each rank left the barrier, on one time: ends[i] is the latest, and ends[n + i] minus the
- * earliest, so that one reduction (maximum) gives both.
+ * Measures how far apart ranks leave a barrier, on rank 0's clock: ends[i] becomes the last rank's
+ * time, and ends[n + i] minus the first rank's, so that one reduction (maximum) gives both.
  */
 static int measure_skew(const struct fb_group *world, const struct fb_clock *clock,
 			struct fb_barrier *barrier, struct fb_watchdog *watchdog,

@@ -61,12 +61,13 @@ static const struct fb_watchdog_slot *first_alive(const struct fb_watchdog *w)
 }
 
 /*
- * Thread: the job ends here. First rank 0 saves what there is, or where it has died the first rank
- * of its host that lives, and on the other hosts their first ones, in case its host is gone.
+ * Ends the job, in the watchdog's thread. Before that the first rank of each host that lives calls
+ * config.ending: on rank 0's host that is rank 0 unless it has died, and other hosts do it in case
+ * that rank 0's host is gone. The other ranks wait for it, up to GRACE_S.
  */
 static _Noreturn void end_job(struct fb_watchdog *w)
 {
-	bool beside = w->host->slot[0].rank == 0;
+	bool with_rank_0 = w->host->slot[0].rank == 0;
 	char reason[FB_REPORT_CHARS];
 
 	for (int i = 0; i < 100 && atomic_load_explicit(&w->host->ending, memory_order_acquire) <
@@ -79,7 +80,7 @@ static _Noreturn void end_job(struct fb_watchdog *w)
 	if (w->config.ending && first_alive(w) == w->slot)
 		w->config.ending(w->config.arg, reason, w->host->asked);
 	/* Rank 0 on another host may be about to end the job, and save its rows before that. */
-	if (!beside && first_alive(w) == w->slot)
+	if (!with_rank_0 && first_alive(w) == w->slot)
 		pause_for(GRACE_S);
 	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
 		_exit(FB_EXIT_FAULT);
@@ -96,10 +97,10 @@ static void end_with(struct fb_watchdog *w, const char *reason, bool asked)
 }
 
 /*
- * The next `many` ranks of the host are looked after by this one: processes that are gone for good,
- * or dead and not yet collected. A rank that has left in order has no process to look for.
+ * Ends the job if one of the next `many` ranks of the host has died: its process is gone or a
+ * zombie. A rank that has left in order has no process to look for.
  */
-static void look_after(struct fb_watchdog *w, int many)
+static void check_neighbours(struct fb_watchdog *w, int many)
 {
 	char reason[FB_REPORT_CHARS];
 
@@ -123,7 +124,7 @@ static void told_to_end(struct fb_watchdog *w, int signal)
 	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
 		return;
 	/* They also send one when a rank has died, which is then the cause, and a fault. */
-	look_after(w, w->nlocal);
+	check_neighbours(w, w->nlocal);
 	snprintf(reason, sizeof(reason), "rank %d on %s was told to end by %s", w->rank,
 		 w->world->host, signal == SIGINT ? "SIGINT" : "SIGTERM");
 	end_with(w, reason, true);
@@ -160,7 +161,7 @@ static void *watch(void *arg)
 			since = now;
 		}
 		last = now;
-		look_after(w, 1);
+		check_neighbours(w, 1);
 		if (now - since > w->config.timeout_s) {
 			char reason[FB_REPORT_CHARS];
 
@@ -251,15 +252,15 @@ int fb_watchdog_alive(struct fb_watchdog *watchdog, const char *doing)
 	uint64_t word[FB_DOING_CHARS / 8] = {0};
 
 	strncpy((char *)word, doing, sizeof(word) - 1);
-	/* Words, because other processes read them at any moment: a text may mix, not tear. */
+	/* By words, because other processes may read at any moment: no word is half written. */
 	for (size_t i = sizeof(word) / sizeof(word[0]); i-- > 0;)
 		atomic_store_explicit(&watchdog->slot->doing[i], word[i], memory_order_relaxed);
 	return atomic_load(&watchdog->host->ending) == FB_ENDING_NONE ? FB_OK : FB_ETIMEOUT;
 }
 
 /*
- * Ends the thread's sleep by a signal that it waits for and nobody else gets. It looks first
- * whether it is to close or the end is claimed, so this is not taken for a request from outside.
+ * Wakes the thread by a signal that only this thread waits for. The thread first looks whether it
+ * is to close or the job is ending, so that it does not take the signal for a request to end.
  */
 static void wake(struct fb_watchdog *w)
 {

@@ -101,7 +101,7 @@ void fb_watchdog_where(struct fb_watchdog *watchdog, const struct fb_watchdog_sl
 	}
 }
 
-/* Appends "0-3,7" for the ranks of the host whose step is `step` (or, if not, is another). */
+/* Appends "0-3,7": the ranks of the host whose step is `step`. */
 static void append_ranks(struct fb_watchdog *w, uint64_t step, char *text, size_t n)
 {
 	const char *separator = "";
@@ -139,7 +139,7 @@ static void append_missing(struct fb_watchdog *w, const struct fb_watchdog_slot 
 		append(text, n, ", no sign of life for %.0f s", silent);
 }
 
-/* No rank is behind the others: what each of them waits for, the first of them left out. */
+/* If no rank is behind the others: appends what each rank but `first` waits for. */
 static void append_waits(struct fb_watchdog *w, const struct fb_watchdog_slot *first, char *text,
 			 size_t n)
 {

@@ -78,7 +78,7 @@ struct fb_transfer {
 	uint64_t local_step, remote_step;
 	uint64_t local_at, remote_at; /* added to all offsets: one list serves many places */
 	int notice; /* of PUT and GET: what the peer counts one more of; 0: nothing */
-	bool apart; /* the mover does not make one piece of neighbours (fb_runs_next) */
+	bool apart; /* the mover does not join neighbouring pieces (fb_runs_next) */
 };
 
 struct fb_mover {
@@ -116,7 +116,7 @@ struct fb_mover_ops {
 	/* Ways to do the same, ending in NULL, the usual one first; NULL: there is one. */
 	const char *const *forms;
 
-	/* As fb_mover_open(), which has seen to one_host. */
+	/* For fb_mover_open(), which has checked one_host. */
 	int (*open)(struct fb_mover **mover, const struct fb_session *session,
 		    const struct fb_group *group, char why[FB_REASON_CHARS]);
 	void (*close)(struct fb_mover *mover); /* collective */
@@ -141,7 +141,7 @@ struct fb_mover_ops {
 		       struct fb_move **move);
 	void (*release)(struct fb_move *move); /* local; it is done, or test() gave an error */
 
-	/* Local, wait for nobody. */
+	/* Local. They do not wait for other ranks. */
 	int (*post)(struct fb_move *move);
 	int (*test)(struct fb_move *move, bool *done);
 	/* How many notices of the number have come from the rank, since open. */
@@ -163,14 +163,14 @@ struct fb_mover_ops {
 
 	/*
 	 * Collective: opens a segment in the memory that regions of this mover have to lie in. 0 or
-	 * an error on all ranks (printed). NULL: any segment does that `device` allows.
+	 * an error on all ranks (printed). NULL: any segment of the kind `device` says.
 	 */
 	int (*segment)(struct fb_segment *segment, const struct fb_session *session,
 		       const struct fb_group *group, size_t part_bytes);
 
 	/*
-	 * Local: after test() or arrived() in vain, sleeps until there may be something, 50 ms at
-	 * most; *idle: there was nothing. 0 or an error (printed). NULL: who waits has to poll.
+	 * Local: after test() or arrived() found nothing, sleeps until there may be something, at
+	 * most 50 ms; *idle: there was nothing. 0 or an error (printed). NULL: callers poll.
 	 */
 	int (*rest)(struct fb_mover *mover, bool *idle);
 
@@ -191,9 +191,9 @@ extern const struct fb_mover_ops fb_mover_shm, fb_mover_cma, fb_mover_tcp, fb_mo
 extern const struct fb_mover_ops *fb_movers[];
 
 /*
- * Movers of others: libraries that are built with this header, and export fb_mover_plugin(). It
- * returns the mover, or NULL where it was built for another version than the one given. What
- * programs give to libraries are all functions fb_*.
+ * Movers of users: libraries that are built with this header and export fb_mover_plugin(). It
+ * returns the mover, or NULL if it was built for another version than the one given. The library
+ * can call all functions fb_* of the program.
  */
 enum { FB_MOVER_VERSION = 6 };
 typedef const struct fb_mover_ops *fb_mover_plugin_fn(unsigned version);
@@ -242,7 +242,7 @@ void fb_mover_remove(struct fb_region *region);
  */
 unsigned fb_mover_close(struct fb_mover *mover);
 
-/* The own record; and why another rank's, of so many bytes, is of no such region, or NULL. */
+/* This rank's record; and why another rank's is of no such region (NULL: it is). */
 void fb_region_record_of(const struct fb_mover *mover, const struct fb_segment *segment,
 			 struct fb_region_record *record);
 const char *fb_region_record_unlike(const struct fb_region_record *own, const void *other,
@@ -262,15 +262,15 @@ int fb_move_prepare_checked(struct fb_mover *mover, const struct fb_transfer *tr
 /* --- mover.c, waiting and what movers share --------------------------------------------------- */
 
 /*
- * Local: one more look (test(), arrived()) was in vain: pauses, or sleeps as mover->wait says, and
- * looks up now and then. `doing` is what the watchdog says. 0 or an error (printed).
+ * Local, after test() or arrived() found nothing: pauses, or sleeps as mover->wait says, and tells
+ * the watchdog now and then that this rank is `doing` this. 0 or an error (printed).
  */
 int fb_mover_again(struct fb_mover *mover, struct fb_spin *spin, const char *doing);
 int fb_mover_again_for(struct fb_mover *mover, struct fb_spin *spin, const struct fb_wait *wait,
 		       uint64_t have); /* for a notice of which `have` have come, and says so */
-/* The wait is over. After 0 the watchdog forgets it: the rank does something else. `err`. */
+/* The wait is over. If err is 0, the watchdog's reports no longer name it. Returns `err`. */
 int fb_mover_waited(struct fb_mover *mover, int err);
-/* Collective: progresses until all ranks have come, as some need it. 0 or an error (printed). */
+/* Collective: waits for all ranks and helps them with `progress`. 0 or an error (printed). */
 int fb_mover_barrier(struct fb_mover *mover, void (*progress)(struct fb_mover *mover),
 		     const char *doing);
 /* Waits until the move is done, or until so many notices have come. 0 or an error (printed). */

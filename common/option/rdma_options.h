@@ -14,7 +14,7 @@ enum fb_rdma_wait { FB_RDMA_WAIT_POLL, FB_RDMA_WAIT_EVENT, FB_RDMA_WAIT_HYBRID }
 
 struct fb_rdma_settings {
 	const char *device;  /* "mlx5_0:1,mlx5_1:1", "auto", "auto:2", "auto:all" */
-	const char *near;    /* no option: the GPU's PCI address, where `auto` is to be; or NULL */
+	const char *near;    /* no option: `auto` is near this GPU (PCI address); or NULL */
 	int gid_index;       /* -1: the best one */
 	int mtu;             /* index into fb_rdma_mtu_names; 0: the port's */
 	int traffic_class, service_level;

@@ -12,7 +12,7 @@ enum { FB_TCP_SOCKETS = 64 }; /* most sockets between two ranks */
 
 struct fb_tcp_settings {
 	uint64_t sockets;        /* for each pair of ranks, at most FB_TCP_SOCKETS */
-	uint64_t stripe;         /* least bytes of a message that a socket gets of a cut one */
+	uint64_t stripe;         /* least bytes of each part of a message that is cut */
 	uint64_t busy_poll_us;   /* SO_BUSY_POLL; 0: as the system has it */
 	uint64_t send_buffer;    /* bytes, SO_SNDBUF; 0: the kernel's own adaptation */
 	uint64_t receive_buffer; /* bytes, SO_RCVBUF; 0: likewise */
@@ -29,8 +29,8 @@ int fb_tcp_check_congestion(const char *value, char *accepted, size_t n);
 int fb_tcp_check_interface(const char *value, char *accepted, size_t n);
 
 /*
- * Whether they ask for something that a machine may not have: then the transport is opened before
- * anything is measured, so that a mistake is no row's fault.
+ * Whether the settings ask for something that a machine may lack. Then the transport is opened
+ * before anything is measured, so that the program is refused and rows do not become faults.
  */
 bool fb_tcp_wants(const struct fb_tcp_settings *settings);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of who uses what; see users.h. It has names of programs, and not what they do: a
- * program's own description cannot say which other programs use an option, but a refusal has to.
+ * The table of which programs use which options; see users.h. It is not spread over the programs'
+ * descriptions, because the refusal of an option names the other programs that use it.
  * tests/lint compares the names with the Makefile's.
  */
 #include "common/option/users.h"
@@ -19,7 +19,7 @@ enum kind {
 	STEP = 2,
 	SIZED = 128, /* steps whose size is --bytes; other programs' bytes follow from the shape */
 	MESSAGES = 4,
-	ROOTED = 8, /* of these the ones with a root */
+	ROOTED = 8, /* those of MESSAGES with a root */
 	COST = 16,
 	LOCAL = 32,
 	TIER = 256,
@@ -53,8 +53,8 @@ static const struct {
 };
 
 /*
- * Options that are not for all; a name that ends in '-' stands for all that begin so. Axes that the
- * collectives share are accepted by each of them, so that a study can give them all the same.
+ * Options that only some programs use. A name that ends in '-' stands for all options that begin
+ * with it. Each collective accepts the axes of all of them, so that a study can give all the same.
  */
 static const struct {
 	const char *option;
@@ -91,8 +91,8 @@ static const struct {
 	{"tuning", COLLECTIVE | STEP | TIER | SERVE | HANDOFF},
 	{"preset", COLLECTIVE | PRESET},
 	{"objective", COLLECTIVE | STEP | SERVE | HANDOFF},
-	{"rdma-wait,", MESSAGES}, /* a list of them */
-	{"rdma-wait", COLLECTIVE | MESSAGES | HANDOFF}, /* the others' waits poll in any case */
+	{"rdma-wait,", MESSAGES}, /* a list of several */
+	{"rdma-wait", COLLECTIVE | MESSAGES | HANDOFF}, /* other programs always poll */
 	{"rdma-spin", COLLECTIVE | MESSAGES | HANDOFF},
 	{"rdma-", NETWORK},
 	{"tcp-", NETWORK},

@@ -41,7 +41,7 @@ struct fb_case {
 	/* Nothing computes beside this collective of a step: auto chooses what is best alone. */
 	bool alone;
 	bool cold;     /* caches are cleared before each repetition; key cache=cold */
-	/* Keys that found no room there: the program is refused at its start. "": none. */
+	/* Keys for which `variant` had no room: fb_run_add refuses the case. "": none. */
 	char overfull[FB_OVERFULL_CHARS];
 };
 

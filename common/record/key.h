@@ -20,7 +20,7 @@ enum fb_key_type {
 	FB_KEY_TEXT,   /* const char *, which outlives the run; NULL: none */
 };
 
-/* A number or choice that the case has not, so that there is no such key in its row. */
+/* The number or choice of a case that lacks the key: its row does not have it either. */
 #define FB_KEY_NONE UINT64_MAX
 
 struct fb_key {
@@ -39,8 +39,8 @@ struct fb_key {
 				      sizeof(char[sizeof(type) <= FB_OWN_BYTES ? 1 : -1]) - 1))
 
 /*
- * Adds the keys of a table, which a line without a name ends, to the case's variant, but for those
- * that the case has not or that are there already; see fb_variant_put for where they do not fit.
+ * Adds the keys of a table (a line without a name ends it) to the case's variant, except those that
+ * the case lacks or that are there already. See fb_variant_put for keys that do not fit.
  */
 void fb_keys_put(struct fb_case *c, const struct fb_key *keys);
 

@@ -36,7 +36,8 @@ int fb_timeline_open(const char *option, const char *folder, const struct fb_gro
 
 /*
  * Local: appends the spans of a row to both files in `folder`, with times from `zero_us` on.
- * `clock_error_us`: of moments of unlike ranks. `option` is what named the folder, for messages.
+ * `clock_error_us`: how wrong differences of times of two ranks may be. `option` is the option that
+ * named the folder, for messages.
  * 0 or FB_EIO (printed).
  */
 int fb_timeline_append(const char *option, const char *folder, const char *row,

@@ -14,11 +14,11 @@ struct fb_traits {
 	double algorithm_bytes; /* S of algbw = S / t, per operation */
 	double bus_factor;	/* busbw = algbw * bus_factor */
 	double bound_us;	/* lower bound of the time on this path; NAN or 0: unknown */
-	double kept_us;		/* of this rank's setup: what stays for later rows, no setup_us */
+	double kept_us;		/* of this rank's setup, for what later rows reuse; no setup_us */
 	int channels;
 	char path[FB_PATH_CHARS]; /* what really carried the bytes, on this rank */
 	char flags[128];	  /* program's flags, sorted, ';' between; harness adds its own */
-	bool judged; /* the program has compared counters with what it moved by itself */
+	bool judged; /* the program itself has compared counters with what it moved */
 	double *extra; /* [fb_program.ncolumns], NAN at first; the harness's */
 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Options that name a thing of a host, which another host may call otherwise. */
+/* Options that name devices, which may have other names on another host: they may differ. */
 static const char *const of_host[] = {"rdma-device", "rdma-gid-index", "tcp-interface"};
 
 int fb_run_check_launcher(const struct fb_run *run)

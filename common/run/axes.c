@@ -287,7 +287,6 @@ static struct fb_case case_at(const struct fb_axis axes[AXES], const size_t at[A
 	return c;
 }
 
-/* That no case is left, with the lists of the axes that the program has. */
 int fb_axes_none_left(const struct fb_run *run, const struct fb_axes_accepted *accepted)
 {
 	struct named named[NAMED];

@@ -42,8 +42,8 @@ struct fb_axes_accepted {
 	const char *const *engines, *const *algorithms, *const *protocols;
 	const char *const *transports, *const *memories, *const *launches;
 	bool has_redop, has_root, has_in_place; /* else redop -1, root -1, no */
-	const char *engine_list; /* what --engine stands for; NULL: for what it says */
-	size_t *added; /* counts the cases; NULL: a base without any is an error */
+	const char *engine_list; /* the engines that --engine stands for; NULL: its value */
+	size_t *added; /* plus the new cases; NULL: a base without cases is an error */
 };
 
 /*

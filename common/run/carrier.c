@@ -41,8 +41,8 @@ bool fb_carrier_merge(char names[FB_CARRIER_CHARS], const char *more)
 	return true;
 }
 
-/* "mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096+mlx5_1:1 ..." */
-static bool expect_rails(const char *rails, char names[FB_CARRIER_CHARS])
+/* Adds the ports of "mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096+mlx5_1:1 ...". */
+static bool add_rails(const char *rails, char names[FB_CARRIER_CHARS])
 {
 	char name[FB_CARRIER_CHARS];
 	bool room = true;
@@ -60,10 +60,10 @@ static const char *const inside[] = {"shm", "processors, ", "kernel, ", "peer me
 				     "pinned host memory", "copy engines"};
 
 /*
- * What is between the second and the third slash: the port of "NET/IB/mlx5_0:1/GDRDMA". NCCL names
- * the direct path of that adapter's to GPU memory mlx5_0_dma.
+ * Adds the port of a transport that NCCL names, "NET/IB/mlx5_0:1/GDRDMA": it is between the second
+ * and the third slash. The direct path of that adapter to GPU memory is called mlx5_0_dma.
  */
-static bool expect_network(const char *way, size_t n, char names[FB_CARRIER_CHARS])
+static bool add_nccl_port(const char *way, size_t n, char names[FB_CARRIER_CHARS])
 {
 	static const char direct[] = "_dma";
 	char name[FB_CARRIER_CHARS], *dma;
@@ -78,13 +78,13 @@ static bool expect_network(const char *way, size_t n, char names[FB_CARRIER_CHAR
 	dma = strstr(name, "_dma:");
 	if (dma)
 		memmove(dma, dma + strlen(direct), strlen(dma + strlen(direct)) + 1);
-	/* A number where NCCL's log has no name, and two ports that it uses as one. */
+	/* False for a number (NCCL's log has no name), and for two ports that it uses as one. */
 	return *name && strspn(name, "0123456789") < strlen(name) && !strpbrk(name, "+") &&
 	       fb_carrier_merge(names, name);
 }
 
-/* "... via P2P/CUMEM/read, NET/IB/mlx5_0:1/GDRDMA, network IB", as NCCL's log has it. */
-static bool expect_nccl(const char *carrier, char names[FB_CARRIER_CHARS])
+/* Adds the ports of "... via P2P/CUMEM/read, NET/IB/mlx5_0:1/GDRDMA, network IB". */
+static bool add_nccl_ports(const char *carrier, char names[FB_CARRIER_CHARS])
 {
 	const char *way = strstr(carrier, " via ");
 	bool known = way != NULL;
@@ -94,7 +94,7 @@ static bool expect_nccl(const char *carrier, char names[FB_CARRIER_CHARS])
 		way += strspn(way, ", ");
 		n = strcspn(way, ",;(");
 		if (begins(way, "NET/"))
-			known = expect_network(way, n, names);
+			known = add_nccl_port(way, n, names);
 		else if (!begins(way, "P2P/") && !begins(way, "SHM/"))
 			break;
 	}
@@ -108,7 +108,7 @@ bool fb_carrier_devices(const char *carrier, char names[FB_CARRIER_CHARS])
 
 	names[0] = '\0';
 	if (begins(carrier, "NCCL "))
-		return expect_nccl(carrier, names);
+		return add_nccl_ports(carrier, names);
 	for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
 		if (!begins(carrier, inside[i]))
 			continue;
@@ -118,7 +118,7 @@ bool fb_carrier_devices(const char *carrier, char names[FB_CARRIER_CHARS])
 		break;
 	}
 	if (begins(carrier, "rdma "))
-		return expect_rails(carrier + strlen("rdma "), names);
+		return add_rails(carrier + strlen("rdma "), names);
 	if (!begins(carrier, "tcp "))
 		return false;
 	carrier += strlen("tcp ");

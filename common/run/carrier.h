@@ -15,10 +15,9 @@
 void fb_carrier_add(char *text, size_t n, const char *more);
 
 /*
- * The interfaces and ports that a carrier uses, by a setting or by its own choice, as
- * fb_audit_stray() wants them: "eth0", "mlx5_0:1 mlx5_1:1"; none for shared memory. NCCL's path
- * names them where its log did. False where a carrier says nothing of it, because a library
- * chooses.
+ * Extracts the interfaces and ports that a carrier uses from its text, in the form that
+ * fb_audit_stray() takes: "eth0", "mlx5_0:1 mlx5_1:1"; "" for shared memory. False if the text does
+ * not name them, because a library selects them. NCCL's path names them if its log did.
  */
 enum { FB_CARRIER_CHARS = 256 };
 bool fb_carrier_devices(const char *carrier, char names[FB_CARRIER_CHARS]);

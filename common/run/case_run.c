@@ -99,8 +99,8 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	return err;
 }
 
-/* Collective: what failed and why, as the first rank says it that has printed an error. */
-static void tell_cause(const struct fb_run *run, int err, char reason[FB_REASON_CHARS])
+/* Collective: all ranks get what failed and why from the first rank that has printed an error. */
+static void share_cause(const struct fb_run *run, int err, char reason[FB_REASON_CHARS])
 {
 	int first = fb_run_first_rank(run, err && *fb_error_last());
 
@@ -125,7 +125,7 @@ static int set_up(struct fb_run *run, const struct fb_case *c, void **instance, 
 	double seconds = fb_clock_seconds(&run->clock, fb_clock_ticks(&run->clock) - start);
 	int all[2] = {err, -err};
 
-	/* What the watchdog says of this rank if others do not come. */
+	/* The watchdog reports this text for this rank if other ranks do not come. */
 	snprintf(reason, FB_REASON_CHARS, "failed: %s", fb_error_cause(err));
 	if (err)
 		(void)fb_watchdog_alive(run->watchdog, reason);
@@ -134,14 +134,14 @@ static int set_up(struct fb_run *run, const struct fb_case *c, void **instance, 
 	if (err && fb_watchdog_alive(run->watchdog, ""))
 		fb_watchdog_fail(run->watchdog, fb_strerror(err));
 	if (all[0] != -all[1] || (err && err != FB_EUNSUPPORTED))
-		tell_cause(run, err, reason);
+		share_cause(run, err, reason);
 	if (all[0] != -all[1])
 		fb_watchdog_fail(run->watchdog, reason);
 	*setup_us = seconds * 1e6;
 	return err;
 }
 
-/* Collective: the bytes of one rank's link are what busbw counts. */
+/* Collective: judges counters by the bytes that pass a rank's link, which are those of busbw. */
 static void judge(struct fb_run *run, const struct fb_case *c, struct fb_traits *traits)
 {
 	bool network = !fb_group_one_host(&run->world) || strstr(c->transport, "tcp") ||
@@ -186,7 +186,7 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 	if (run->program->describe)
 		run->program->describe(instance, &traits);
 	judge(run, c, &traits);
-	/* Which row makes what all share is a matter of the order of rows. */
+	/* What later rows reuse does not count: the random order decides which row makes it. */
 	setup_us -= traits.kept_us;
 	MPI_Allreduce(MPI_IN_PLACE, &setup_us, 1, MPI_DOUBLE, MPI_MAX, run->world.comm);
 	if (run->world.rank == 0 && run->program->summarise && m.timed)
@@ -228,7 +228,7 @@ int fb_case_run(struct fb_run *run, size_t index)
 	if (!err && run->world.rank == 0 && fb_launcher_ends() &&
 	    (run->meter.cut || index + 1 < run->count))
 		err = fb_error(FB_EPEER, "told to end by SIGUSR1: rows so far are safe");
-	/* A full disk and that signal are rank 0's alone to see, but all ranks have to stop. */
+	/* Only rank 0 notices a full disk or SIGUSR1, but all ranks have to stop. */
 	MPI_Bcast(&err, 1, MPI_INT, 0, run->world.comm);
 	return err;
 }

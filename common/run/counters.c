@@ -8,7 +8,10 @@
 
 #include "common/base/error.h"
 
-/* Calls that move less, and so much less for each rank, leave traces as small as barriers'. */
+/*
+ * Calls are judged if they move at least the first number plus the second for each rank. Counters
+ * cannot tell smaller calls from barriers.
+ */
 enum { JUDGED_BYTES = 64 << 10, JUDGED_BYTES_RANK = 4 << 10 };
 
 /* Devices that carried less than this part of what the first one did are left out. */
@@ -140,7 +143,7 @@ static int most_first(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* "lo=2097152;eth0=30000", and of several hosts the one with most: "Tcp.RetransSegs=9 (node3 8)" */
+/* "lo=2097152;eth0=30000". On several nodes events name the worst: "Tcp.RetransSegs=9 (node3 8)" */
 static void write_text(const struct fb_counters *c, const struct entries *all, int is_event,
 		       char *text, size_t n)
 {
@@ -166,8 +169,8 @@ static void write_text(const struct fb_counters *c, const struct entries *all, i
 }
 
 /*
- * A TCP that probes the end of its queue sends a segment again now and then, even on lo: a packet
- * in a thousand is nothing.
+ * TCP sends a segment again now and then although none was lost, even on lo, to probe the end of
+ * its queue. So one packet in a thousand sets no flag.
  */
 static int flags_of(const struct entries *all)
 {
@@ -186,7 +189,7 @@ static int flags_of(const struct entries *all)
 	return again * PACKETS * PACKET_BYTES > bytes && again > 1 ? flags | AGAIN : flags;
 }
 
-/* Collective: all ranks' entries to rank 0, which makes the texts. Returns what they amount to. */
+/* Collective: rank 0 gets all ranks' entries, makes the texts and returns the flags; others 0. */
 static int gather(struct fb_counters *c, bool uses, struct entries *own)
 {
 	struct entries all = {0};
@@ -213,7 +216,7 @@ static int gather(struct fb_counters *c, bool uses, struct entries *own)
 	return flags;
 }
 
-/* Whether ports were idle, though this host has a rank for each port. */
+/* Whether ports were idle although this host has a rank for each port. */
 static bool leaves_ports(const struct fb_counters *c, const char *devices, double moved)
 {
 	char text[FB_CARRIER_CHARS];
@@ -234,7 +237,7 @@ static int judge(const struct fb_counters *c, double moved, const char *path)
 	struct fb_carrier carrier;
 	int flags = 0;
 
-	/* The transport tcp names one peer's interface. */
+	/* The path of transport tcp names the interface to one peer only. */
 	if (*devices && !strchr(devices, ':') && c->world->nranks > 2)
 		known = false;
 	if (fb_carrier_gather(c->world, known, devices, &carrier))

@@ -120,7 +120,7 @@ int fb_check_plans(struct fb_run *run)
 				 run->program->name);
 		return FB_EINPUT;
 	}
-	/* Ranks take turns and finish at different times, so none may be missed. */
+	/* Ranks check different cases and finish at different times, which is no hang. */
 	fb_watchdog_close(run->watchdog);
 	run->watchdog = NULL;
 	sigemptyset(&set);

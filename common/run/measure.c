@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Timer and barrier may cost this share of the median before the row is flagged. Ranks that begin
- * apart lengthen a repetition by up to that, hence the median by about the median of it.
+ * The cost of the timer and the skew of the barrier may be these shares of the median before the
+ * row is flagged. A skew lengthens its repetition by up to as much, so the median skew is compared.
  */
 static const double timer_share = 0.05, skew_share = 0.10;
 
@@ -21,7 +21,7 @@ struct subject {
 	bool counts; /* this rank's times count; see fb_program.counts */
 };
 
-/* How much later than the barrier's end a test has this rank begin. */
+/* In tests: delays this rank after the barrier. */
 static void be_late(const struct fb_meter *m)
 {
 	double until = fb_clock_now(m->clock) + m->late_us * 1e-6;
@@ -35,7 +35,7 @@ static _Noreturn void fail(const struct subject *s, const char *what, int err)
 	char reason[FB_REASON_CHARS];
 
 	fb_reason(s->meter->world, what, err, reason);
-	/* Where the job ends already, it is no cause. */
+	/* FB_ETIMEOUT means that the job is ending for another reason, which was printed. */
 	if (err != FB_ETIMEOUT)
 		fb_error_print("%s", reason);
 	fb_watchdog_fail(s->meter->watchdog, reason);
@@ -73,7 +73,7 @@ static struct fb_times time_run(const struct subject *s, enum fb_phase phase, in
 	if (err)
 		fail(s, "the operation", err);
 	us = fb_clock_seconds(m->clock, end - start) * 1e6 / calls;
-	/* The difference is signed where clocks are not one; it is not used then. */
+	/* Used only if all ranks read one clock; otherwise each rank has an epoch of its own. */
 	start_us = (double)(int64_t)(start - m->epoch) * m->clock->seconds_per_tick * 1e6;
 	if (!s->counts)
 		return (struct fb_times){-HUGE_VAL, HUGE_VAL,  0,	 0,
@@ -90,7 +90,7 @@ static void prime(const struct subject *s)
 }
 
 /* Local: checks this rank's buffers and adds what is wrong to *bad. */
-static void look(const struct subject *s, int calls, struct fb_mismatch *bad)
+static void check_buffers(const struct subject *s, int calls, struct fb_mismatch *bad)
 {
 	struct fb_mismatch found = {0};
 	uint64_t before = bad->errors;
@@ -136,7 +136,7 @@ static struct fb_sample agree(const struct subject *s, struct fb_times own, int 
 	return sample;
 }
 
-/* A decision of rank 0, as all ranks get it. */
+/* Broadcasts a decision of rank 0. */
 static size_t share(const struct fb_group *world, size_t decision)
 {
 	unsigned long long number = decision;
@@ -175,7 +175,7 @@ static double warm_up(const struct subject *s, double first_s)
 		uint64_t start = fb_clock_ticks(m->clock);
 		double batch_s;
 
-		/* The first batch is not warm yet, but may be the only one. */
+		/* Processor time counts from the second batch on, if there is one: it is warmer. */
 		if (next && batches++ < 2)
 			fb_cpu_time_clear(&m->cpu);
 		m->reads_cpu = true;
@@ -200,7 +200,7 @@ static double warm_up(const struct subject *s, double first_s)
 	}
 }
 
-/* Own repetitions for --raw-ranks; a batch of calls as a whole. */
+/* Records this rank's repetitions for --raw-ranks; a batch of calls is one repetition. */
 static void add_ranks(const struct subject *s, const struct fb_times *own, size_t n, int calls)
 {
 	struct fb_rank_time time[FB_METER_BLOCK];
@@ -222,7 +222,7 @@ static struct fb_times checked_run(const struct subject *s, int calls, struct fb
 
 	prime(s);
 	times = time_run(s, FB_PHASE_REPEAT, calls);
-	look(s, calls, bad);
+	check_buffers(s, calls, bad);
 	return times;
 }
 
@@ -306,8 +306,8 @@ static void summarise(const struct subject *s, struct fb_measurement *out)
 }
 
 /*
- * Calls in place that follow each other work on the results of those before, so a batch of them
- * cannot be checked: a single call is, which is no sample of a batch.
+ * In a batch of reductions in place each call works on the result of the one before, so that the
+ * batch cannot be checked. A single call is checked instead, which is no sample of a batch.
  */
 static bool is_single(const struct fb_case *key)
 {
@@ -315,8 +315,8 @@ static bool is_single(const struct fb_case *key)
 }
 
 /*
- * The last repetition, on new data, checked. It is a sample like any other but where single. `bad`
- * is what repetitions before it had wrong.
+ * Makes and checks the last repetition, on new data. It is a sample like any other unless it is a
+ * single call (is_single). `bad`: what was wrong in earlier repetitions.
  */
 static void final_check(const struct subject *s, struct fb_mismatch bad,
 			struct fb_measurement *out)
@@ -335,7 +335,7 @@ static void final_check(const struct subject *s, struct fb_mismatch bad,
 	add_ranks(s, &own, samples, calls);
 }
 
-/* Collective: calls per batch; rank 0 says. */
+/* Collective: the calls per batch, which rank 0 decides. */
 static int batch_calls(const struct subject *s, double call_s)
 {
 	const struct fb_meter *m = s->meter;
@@ -367,7 +367,7 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 	prime(&s);
 	first = time_run(&s, FB_PHASE_FIRST, 1);
 	if (verify != FB_VERIFY_NO)
-		look(&s, 1, &bad);
+		check_buffers(&s, 1, &bad);
 	out->first_us = agree(&s, first, 1, bad, out).max;
 	if (out->status == FB_STATUS_OK) {
 		each_s = warm_up(&s, out->first_us * 1e-6);
@@ -380,7 +380,7 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 		return;
 	out->timed = true;
 	if (program->begin_samples && program->begin_samples(instance)) {
-		/* A block of one repetition first, which says how long they are. */
+		/* Begins with a block of one repetition, to learn how long a sample takes. */
 		each_s = HUGE_VAL;
 		out->cpu_s = (double)NAN;
 	}

@@ -22,9 +22,9 @@
 #include "common/run/program.h"
 
 /*
- * One repetition in us. Own: all times are alike. Over the ranks whose times count: maximum,
- * minimum and sum of times per call, how many they are, when the last and the first of them began,
- * and when the last one ended.
+ * Times of one repetition in us: maximum, minimum and sum of the ranks' times per call, how many
+ * ranks there are, when the last and the first of them began, and when the last one ended. Ranks
+ * whose times do not count are left out. For one rank, maximum, minimum and sum are its time.
  */
 struct fb_times {
 	double max, min, sum, ranks;
@@ -43,17 +43,17 @@ struct fb_meter {
 	double timer_us, step_us; /* reading the clock twice, and its step; from the self test */
 	bool one_clock;		  /* all ranks read the same clock: rows measure their skew */
 	double skew_us;		  /* where not: the self test's median of it */
-	double late_us;		  /* 0; tests have this rank begin so much after the barrier */
+	double late_us;		  /* 0; in tests: how late after the barrier this rank begins */
 
-	/* Below: the meter's own. */
+	/* Below: filled in by fb_meter_open. */
 	MPI_Datatype times_type;	  /* struct fb_times */
 	MPI_Op times_op;		  /* over ranks, as its members say */
 	struct fb_times *block, *reduced; /* one block's repetitions: own, over ranks */
 	uint64_t epoch;			  /* ticks; same on all ranks if one_clock */
 	struct fb_sampler sampler;	  /* filled on rank 0 */
-	struct fb_rank_times ranks; /* with --raw-ranks; of the sampler's samples the last ones */
-	struct fb_cpu_time cpu;	    /* this rank's, of warm calls that are not timed */
-	bool reads_cpu;		    /* the calls that follow are such */
+	struct fb_rank_times ranks; /* with --raw-ranks; the last ones are the samples */
+	struct fb_cpu_time cpu;	    /* of this rank, in calls of the warm-up */
+	bool reads_cpu;		    /* calls from now on are added to `cpu` */
 	bool cut;		    /* rank 0: the row under way ends with what it has */
 	double calls;		    /* of the case under way so far */
 	double work_s;		    /* spent in operations, barriers before them and verification */
@@ -98,9 +98,9 @@ void fb_meter_close(struct fb_meter *meter);
 struct fb_sample fb_meter_sample(const struct fb_meter *m, const struct fb_times *all, int calls);
 
 /*
- * Rank 0, between two repetitions: whether the row under way ends with the samples that it has, as
- * when --max-time is over: the job is to end (fb_launcher_ends), and the row has taken so long that
- * it is not to be measured again.
+ * Rank 0, between two blocks of repetitions: whether the row under way ends now with the samples
+ * that it has, as if --max-time were over. It does if the job is about to end (fb_launcher_ends)
+ * and the row has taken so long already that it should not be measured again.
  */
 bool fb_meter_cuts(struct fb_meter *meter, double elapsed_s);
 

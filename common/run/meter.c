@@ -56,7 +56,7 @@ int fb_meter_open(struct fb_meter *meter)
 	meter->work_s = 0;
 	fb_cpu_time_open(&meter->cpu);
 	meter->reads_cpu = false;
-	/* One for all, and recent, so that starts in us keep their digits. */
+	/* Recent, so that begins in us keep their digits; the same on all ranks if one_clock. */
 	meter->epoch = fb_clock_ticks(meter->clock);
 	if (meter->one_clock)
 		MPI_Bcast(&meter->epoch, 1, MPI_UINT64_T, 0, meter->world->comm);

@@ -6,8 +6,8 @@
 #include "common/run/program.h"
 
 /*
- * The path of a row: "shm (pages on 0, lo 2.00)". The carrier is never cut for what is `known`
- * beside it, which may be empty; of that, what there is no room for is.
+ * The path of a row: "shm (pages on 0, lo 2.00)". If there is no room for both, `known` (which may
+ * be empty) is cut, and never the carrier.
  */
 void fb_path_text(const char *carrier, const char *known, char text[FB_PATH_CHARS]);
 

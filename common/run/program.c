@@ -33,7 +33,7 @@ static int print_about(const struct fb_run *run)
 		 "%s\n\nExit code: 0 good; 2 wrong data; 3 unusable option, file or variable; 5 a "
 		 "fault (a rank died, a limit passed); 6 nothing measured, if a table is printed.",
 		 about ? about : "");
-	/* No MPI, which may not even start where this is asked for; the launcher says the rank. */
+	/* MPI may be unable to start where --help is used: ask the launcher for the rank. */
 	if (fb_launcher_rank() > 0)
 		return FB_EXIT_OK;
 	if (run->settings.version)
@@ -208,8 +208,8 @@ static int run_cases(struct fb_run *run)
 }
 
 /*
- * On rank 0: where no row of the launch was measured, a line says so, and the exit code where a
- * person reads a table. Scripts, which take CSV, find the reasons in the rows.
+ * Rank 0: if all rows of the launch were skipped, prints a line that says so. If a person reads a
+ * table, the exit code says so too. Scripts, which take CSV, find the reasons in the rows.
  */
 static void judge_nothing(struct fb_run *run)
 {
@@ -288,7 +288,7 @@ static int run_all(struct fb_run *run, struct fb_start *start)
 	return err;
 }
 
-/* Whether the ranks may go on together; the same on all. One of those that may not says why. */
+/* Collective: 0 if all ranks can go on, else one that cannot prints why. The same on all ranks. */
 static int check_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 {
 	int err = fb_run_check_launcher(run), worst, rank;
@@ -298,7 +298,7 @@ static int check_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 	worst = fb_group_agree(&run->world, parsed);
 	if (!worst)
 		return fb_run_check_options(run);
-	/* Only now can one rank be chosen to print; it finds the same error again. */
+	/* Only with MPI can one rank be chosen to print: it parses again to print its error. */
 	rank = fb_run_first_rank(run, parsed != FB_OK);
 	if (rank == run->world.rank)
 		parse(run, argc, argv, stderr);
@@ -323,7 +323,7 @@ static int mpi_level(const struct fb_run *run)
 static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 {
 	struct fb_start *start = NULL;
-	/* What --timeout says is known only where the options are good. */
+	/* The value of --timeout is known only if the options are good. */
 	int err = fb_start_begin(&start, parsed ? 30 : run->settings.timeout_s);
 
 	if (!err)
@@ -346,7 +346,7 @@ static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 
 /*
  * Appends a line to the file by which scripts/launch finds out how a launch ended. Returns whether
- * the line is there; a file that is not there is on the launcher's host.
+ * that was possible. On other hosts than the launcher's there is no such file.
  */
 static bool report_to_launch(const struct fb_run *run, const char *what)
 {
@@ -390,7 +390,7 @@ int fb_program_main(const struct fb_program *program, int argc, char **argv)
 free_run:
 	if (is_first(run))
 		report_to_launch(run, "ended");
-	/* After another code mpirun writes a dozen lines below the one that helps. */
+	/* After another exit code mpirun prints a dozen lines below the error message. */
 	if (code == FB_EXIT_INPUT && report_to_launch(run, "refused"))
 		code = FB_EXIT_OK;
 	fb_run_free(run);

@@ -95,15 +95,16 @@ struct fb_program {
 	int (*run)(void *instance, int calls);
 
 	/*
-	 * Local: whether each repetition makes anew all that it works with. Then the first call
-	 * counts as a call of the warm-up, and is all of it where it takes long. NULL: no.
+	 * Local: whether each repetition creates all that it works with (a communicator, say). Then
+	 * the first call is like all others: it counts as a call of the warm-up, and if it takes
+	 * long it is the whole warm-up. NULL: no.
 	 */
 	bool (*anew)(void *instance);
 
 	/*
 	 * Local, once, behind the first call and the warm-up: repetitions from now on are samples.
-	 * True if those before did less than a sample does, so that their times say nothing about
-	 * one. NULL: all are alike.
+	 * Returns true if those before did less work than a sample does, so that their times say
+	 * nothing about the time of a sample. NULL: all are alike.
 	 */
 	bool (*begin_samples)(void *instance);
 
@@ -115,8 +116,9 @@ struct fb_program {
 	size_t (*whole)(void *instance, size_t runs);
 
 	/*
-	 * Collective, after each run(), not timed: where a rank that is through has to help the
-	 * others before it may wait for them in MPI. NULL: none has. An error ends the job.
+	 * Collective, after each run(), not timed: a rank that has finished helps the others, for
+	 * engines that move bytes only while somebody calls them. Afterwards a rank may wait for
+	 * others in MPI. NULL: no rank needs help. An error ends the job.
 	 */
 	int (*settle)(void *instance);
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /*
- * "results/2024-quick/" gives "2024-quick"; no folder gives host and time. Of a folder "=1+1" the
- * sign goes, with which a spreadsheet would take the field for a formula.
+ * "results/2024-quick/" gives "2024-quick"; no folder gives host and time. A folder "=1+1"
+ * loses its sign, because a spreadsheet would take the field for a formula.
  */
 static void name_run(struct fb_recorder *r, const struct fb_group *world)
 {
@@ -62,7 +62,7 @@ static int open_files(struct fb_recorder *r, bool one_host)
 	return err;
 }
 
-/* MPI libraries may leave stdout unbuffered: then what failed was written long before. */
+/* ferror(): MPI libraries may leave stdout unbuffered, and then an earlier write has failed. */
 static int flush_output(void)
 {
 	return fflush(stdout) || ferror(stdout)
@@ -155,7 +155,7 @@ static int write_row(struct fb_recorder *r, const struct fb_row *row)
 {
 	int err;
 
-	/* First: a row that is there twice is worse than none. */
+	/* Before the row is written: a row that is there twice is worse than a lost one. */
 	fb_under_way_set(&r->under_way, &r->csv, NULL);
 	err = r->to_files ? fb_csv_append(&r->csv, row) : r->table ? FB_OK : print_csv(r, row);
 	if (err)
@@ -198,7 +198,7 @@ int fb_recorder_put_ranks(struct fb_recorder *recorder, const struct fb_rank_tim
 	return err;
 }
 
-/* On another rank than 0: where that has died, even if this one was asked to end after that. */
+/* On another rank than 0: if rank 0 has died, moves the row that it left to the result file. */
 static void move_row(const struct fb_recorder *r, const char *reason, bool asked)
 {
 	const struct fb_settings *s = r->settings;
@@ -220,7 +220,7 @@ void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, boo
 		return;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 1;
-	/* The main thread may hang in a write: what is on disk is whole, and stays so. */
+	/* If the main thread hangs in a write, it holds the lock. Rows on the disk stay whole. */
 	if (pthread_mutex_timedlock(&recorder->lock, &until))
 		return;
 	if (!recorder->writes) {

@@ -36,9 +36,9 @@ struct fb_recorder {
 	const struct fb_program *program;
 	const struct fb_case *current; /* under way, has no row yet; NULL: none */
 	uint64_t ranks, nodes;
-	uint64_t rows; /* of this launch so far, those of an earlier start included */
-	uint64_t skipped; /* of them, by this start */
-	char why[FB_REASON_CHARS]; /* the first of those was skipped */
+	uint64_t rows; /* of this launch so far, with those of earlier starts */
+	uint64_t skipped; /* rows that this start has skipped */
+	char why[FB_REASON_CHARS]; /* the first of these was skipped */
 	pthread_mutex_t lock;
 };
 

@@ -186,7 +186,7 @@ static int add_case(struct fb_run *run, const struct fb_case *c, bool cold)
 				 copy.overfull);
 		return FB_EINPUT;
 	}
-	/* A case that was made of another one has the keys already. */
+	/* A case that was copied from an added one has these keys already. */
 	if (c->program != run->program->name && add_tag(run, &copy))
 		return FB_EINPUT;
 	copy.program = run->program->name;
@@ -202,7 +202,7 @@ static int add_case(struct fb_run *run, const struct fb_case *c, bool cold)
 	if (reserve(run))
 		goto no_memory;
 	run->cases[run->count] = copy;
-	if (run->finished) /* it follows from what was measured */
+	if (run->finished) /* added while the program runs: fb_program.more */
 		run->finished[run->count] = fb_run_known(run, &copy, NULL);
 	run->hashes[run->count++] = hash;
 	return FB_OK;

@@ -58,7 +58,7 @@ static void add_hosts(struct fb_run *run)
 		return;
 	hosts = malloc((size_t)world->nranks * chars);
 	out = open_memstream(&text, &bytes);
-	/* All take part or none; a rank without memory for this has had none for its facts. */
+	/* All ranks take part or none. Without memory the launch only lacks this fact. */
 	if (fb_group_agree(world, hosts && out ? FB_OK : FB_ENOMEM) == FB_OK) {
 		MPI_Allgather(world->host, (int)chars, MPI_CHAR, hosts, (int)chars, MPI_CHAR,
 			      world->comm);
@@ -80,7 +80,7 @@ static void add_hosts(struct fb_run *run)
 	free(hosts);
 }
 
-/* What hosts were like when the launch began, also for when others have begun. */
+/* Copies the hosts' state to facts of this launch, because later launches replace it. */
 static void keep_moment(struct fb_run *run)
 {
 	size_t count = run->facts.count;

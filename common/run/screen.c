@@ -11,7 +11,7 @@
 
 enum { HALF_CHARS = 16 };
 
-/* Identity, for files, and what is in the table in another form. */
+/* Keys that only files need, or that the table has in another form. */
 static const char *const hidden[] = {"program", "bytes", "rank_mean_us"};
 
 static size_t columns(const struct fb_screen *screen)
@@ -182,7 +182,7 @@ static bool is_shown(const struct fb_screen *screen, size_t i)
 	return false;
 }
 
-/* Letters of the head line; remarks may be longer, and are continued. */
+/* Characters of the head line. Longer remarks continue on further lines (fold.h). */
 static int table_width(const struct fb_screen *screen, const bool *apart)
 {
 	enum { BYTES = 12, TIME = 22, REMARKS = 9, GAP = 2 };
@@ -206,7 +206,7 @@ static int widest_key(const struct fb_screen *screen, const bool *apart)
 	return widest;
 }
 
-/* Which keys break the table, and what rows have of them. False: memory is out. */
+/* Decides which keys break the table, and sets each row's group. False: memory is out. */
 static bool set_apart(struct fb_screen *screen, bool *apart)
 {
 	bool any = false, whole = true;
@@ -291,7 +291,7 @@ static void print_skipped(const struct fb_screen *screen, FILE *out)
 	}
 }
 
-/* Whether a size has several rows, so that sizes are better set apart. */
+/* Whether a size has several rows; then an empty line separates sizes. */
 static bool has_equal_sizes(const struct fb_screen *screen)
 {
 	const struct fb_screen_row *before = NULL;

@@ -15,11 +15,11 @@
 struct fb_screen {
 	const struct fb_column *own; /* [nown] the program's; NULL where there are none */
 	size_t nown;
-	const char *const *shown; /* of these what the table has, ending in NULL; NULL: none */
+	const char *const *shown; /* those of `own` in the table, ending in NULL; NULL: none */
 	struct fb_screen_row {
 		double bytes, us; /* us NAN: no time */
 		char **field;     /* [fixed and own columns] */
-		char *group;      /* "engine host, ...", where that is no column; or NULL */
+		char *group;      /* keys that are no columns, "engine host, ..."; or NULL */
 	} *row; /* [nrows] */
 	size_t nrows, room;
 };

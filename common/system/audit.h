@@ -67,9 +67,9 @@ void fb_audit_add(struct fb_audit *audit, const char *device, const char *event,
 void fb_audit_read_pause(struct fb_audit *audit, const char *interface);
 
 /*
- * How unevenly `expected` devices (names between blanks), two or more, carried the bytes: what the
- * least of them carried divided by what the most did. 1 where fewer are there, or none carried
- * `least` bytes.
+ * How evenly two or more `expected` devices (names between blanks) carried the bytes: the bytes of
+ * the one that carried least, divided by those of the one that carried most. 1 if there are fewer,
+ * or if none carried `least` bytes.
  */
 double fb_audit_balance(const struct fb_audit *before, const struct fb_audit *after,
 			const char *expected, double least);
@@ -84,11 +84,11 @@ int fb_audit_idle(const struct fb_audit *before, const struct fb_audit *after,
 		  const char *expected, double least, char *text, size_t n);
 
 /*
- * Whether the bytes took another way than they should have: not all of them passed the
- * `expected` devices (names between blanks; empty: none should have), and 0.4 of them or more,
- * which is one way of two, passed all others together. A port without counters is judged by its
- * interface. Bonds, bridges and VLANs count with their parts, and do no harm so. Returns the
- * others' traffic divided by `bytes` where it was so, else 0.
+ * Whether the bytes took other devices than the `expected` ones (names between blanks; empty: none
+ * should carry bytes): fewer than 0.9 of them passed the expected devices, and 0.4 of them or more
+ * passed all others together. A port without counters is judged by its interface. Bonds, bridges
+ * and VLANs count like their members, which does no harm. Returns the others' traffic divided by
+ * `bytes` if so, else 0.
  */
 double fb_audit_stray(const struct fb_audit *before, const struct fb_audit *after, double bytes,
 		      const char *expected);

@@ -41,7 +41,7 @@ struct fb_direct_ops {
 	/* The same with device memory, by dma-buf or by address as it says, nothing else. */
 	int (*expose_device)(struct fb_transport *transport,
 			     const struct fb_device_memory *memory);
-	/* Local: whether it can be; if not, why is in `why`, not printed. */
+	/* Local: whether expose_device() can do it; if not, `why` has the reason (not printed). */
 	bool (*can_expose)(const struct fb_transport *transport,
 			   const struct fb_device_memory *memory, char *why, size_t n);
 	/* Collective: the memory is about to go. No peer may use it any more. */
@@ -60,8 +60,8 @@ struct fb_direct_ops {
 	 */
 	size_t (*push)(struct fb_port *port, const void *local, const void *place, size_t bytes);
 	/*
-	 * Sender: all of the push (`push`) was taken, or own memory may be pulled: tells the
-	 * receiver, behind all that was pushed. False: no room now, ask again.
+	 * Sender: notifies the receiver, behind all that was pushed, that a push is whole (`push`)
+	 * or that it may pull from this rank's memory. False: no room now, ask again.
 	 */
 	bool (*announce)(struct fb_port *port, bool push);
 	/* Sender: have all pulls up to the total been made? */

@@ -91,9 +91,9 @@ struct fb_transport_ops {
 	int (*progress)(struct fb_transport *transport);
 
 	/*
-	 * Between two calls of progress() that changed nothing: sleeps until a message, or room for
-	 * one, may have come, 50 ms at most; *idle: nothing came for as long. Of rdma that was
-	 * opened for it (--rdma-wait); NULL: who waits has to poll. 0 or errors as above.
+	 * After a progress() that changed nothing: sleeps until a message, or room for one, may
+	 * have come, at most 50 ms. *idle: nothing came in that time. Only for rdma that was opened
+	 * to sleep (--rdma-wait). NULL: the caller has to poll. 0 or errors as above.
 	 */
 	int (*rest)(struct fb_transport *transport, bool *idle);
 

@@ -4,8 +4,8 @@
  * without include guard, after lines.h. What follows the sums, an average's division, happens
  * before the one rounding, too.
  *
- * Code of its own rather than a choice at each combination: the usual way of a record keeps its
- * registers. Each function returns false, having done nothing, for records that are not such.
+ * These are separate functions and no branch at each combination, so that usual records need no
+ * more registers. For other records each function does nothing and returns false.
  */
 
 #ifdef ACCUMULATES

@@ -123,9 +123,9 @@ void fb_gpu_choose_slices(const struct fb_gpu_tuning *tuning, const struct fb_gp
 			  bool direct, struct fb_gpu_shape *shape);
 
 /*
- * Whether a link does without telling its sender that slots are free: in an operation in which
- * all depend on all, who ends a call knows that everybody has begun it and hence ended the one
- * before; so slots for the messages of two calls are enough. And how many slots it has.
+ * Whether a link need not tell its sender that slots are free. Where all ranks depend on all, who
+ * ends a call knows that every rank has begun it, and so has ended the call before. Slots for the
+ * messages of two calls are enough then. The second function: how many slots the link has.
  */
 bool fb_gpu_link_is_free(const struct fb_gpu_shape *shape, const struct fb_link *link);
 uint32_t fb_gpu_link_slots(const struct fb_gpu_shape *shape, const struct fb_link *link);
@@ -143,10 +143,10 @@ int fb_gpu_build(const struct fb_gpu_view *view, struct fb_gpu_table *table);
 void fb_gpu_table_free(struct fb_gpu_table *table);
 
 /*
- * Whether the rank's table says no more than that blocks are exchanged with all of few peers, in
- * one slice (direct all_gather, all_to_all and reduce_scatter, one-shot all_reduce; in ll128
- * two-shot as well), which a fused kernel does; then its parameters but for epochs and times.
- * Channels must be 1. Of ll128, all memory is aligned to 8 bytes, of ll blocks have one size.
+ * Whether a fused kernel can do what the rank's table says: exchange blocks with all of few peers,
+ * in one slice and one channel (direct all_gather, all_to_all and reduce_scatter, one-shot
+ * all_reduce; in ll128 two-shot as well). ll128 needs all memory aligned to 8 bytes, and ll blocks
+ * of one size. If so, sets *exchange except for epochs and times.
  */
 bool fb_gpu_is_exchange(const struct fb_gpu_view *view, const struct fb_gpu_table *table,
 			struct fb_gpu_exchange *exchange);

@@ -91,9 +91,10 @@ int fb_cuda_check_plan(struct fb_engine *engine, const struct fb_case *c,
 		       const struct fb_operation *op, FILE *report);
 
 /*
- * Links (cuda_transport.c). The case's transport, NULL: GPUs have none of that name; whether it
- * can be had; per peer, 0 or FB_ENOMEM; their memory and that of scratch buffers, collective; the
- * address function of fb_gpu_view; text for the column `path`.
+ * Links (cuda_transport.c). fb_cuda_wires: the case's transport; NULL: GPUs have none of that name.
+ * fb_cuda_can_transport: else writes the reason. fb_cuda_choose_via: sets r->via; 0 or FB_ENOMEM.
+ * fb_cuda_open_links: collective; opens the memory of links and scratch buffers.
+ * fb_cuda_links_address: fb_gpu_view.links. fb_cuda_describe_links: text for the column `path`.
  */
 const struct fb_cuda_wires *fb_cuda_wires(const struct fb_case *c);
 bool fb_cuda_can_transport(const struct cuda_engine *e, const struct fb_case *c, char *reason);
@@ -107,9 +108,10 @@ void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n);
 bool fb_cuda_nodes_reach(const struct fb_group *w, const struct fb_gpu *gpu);
 
 /*
- * Links over networks (cuda_network.c): with the engine, collective; whether the case's exists;
- * connecting and disconnecting a request's, collective and without effect where it has none; errors
- * of theirs in waits for its stream; the peer's interface as text.
+ * Links over networks (cuda_network.c). Open and close belong to the engine and are collective.
+ * fb_cuda_can_network: whether the case's network exists. Connect and disconnect the links of a
+ * request are collective, and do nothing if it has no such links. fb_cuda_watch: waits for the
+ * request's stream end with errors of its network. fb_cuda_describe_network: the interface as text.
  */
 int fb_cuda_network_open(struct cuda_engine *e);
 void fb_cuda_network_close(struct cuda_engine *e);
@@ -121,10 +123,10 @@ void fb_cuda_disconnect(struct cuda_request *r);
 void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n);
 
 /*
- * GPUDirect (cuda_direct.c). Collective, after the transport is open: sets e->slots and e->flushes,
- * FB_OK or FB_EINPUT (printed) where what was asked for cannot be had. A request's slots in GPU
- * memory: collective, without effect where it has none; the address function; given to its
- * proxied links; and freed.
+ * GPUDirect (cuda_direct.c). fb_cuda_choose_slots: collective, after the transport is open; sets
+ * e->slots and e->flushes; FB_OK or FB_EINPUT (printed) where what was asked for cannot be had. The
+ * others are for a request's slots in GPU memory, and do nothing if it has none: open (collective),
+ * fb_gpu_view.slots, hand them to the proxied links, close.
  */
 int fb_cuda_choose_slots(struct cuda_engine *e);
 int fb_cuda_open_slots(struct cuda_request *r);
@@ -133,9 +135,9 @@ void fb_cuda_proxied_slots(struct cuda_request *r);
 void fb_cuda_close_slots(struct cuda_request *r);
 
 /*
- * Own memory and launches (cuda_launch.c). First: whether the engine's GPU, and its kernels as they
- * are compiled, have bulk copies. Then how many blocks of the request's kernel and threads the GPU
- * holds at once, as it has to hold all of a launch.
+ * Device memory and launches (cuda_launch.c). fb_cuda_has_tma: whether the GPU has bulk copies, and
+ * kernels were compiled with them. fb_cuda_resident: how many blocks of the request's kernel and
+ * threads the GPU holds at once. It has to hold all blocks of a launch, as they wait for peers.
  */
 bool fb_cuda_has_tma(const struct cuda_engine *e);
 int fb_cuda_resident(const struct cuda_request *r);

@@ -5,13 +5,14 @@
  * after lines128.h. Parameters: struct fb_gpu_exchange; blocks may differ in size. FB_GPU_ALIGNED
  * says that all of them begin at multiples of 8 bytes and have multiples of 8 bytes.
  *
- * A group of 8 threads has the same lines of all blocks, in all of a call: what it overwrites, it
- * has read itself. It sends its next line before it waits for this one's sum, and waits for the
- * sums of others behind its own next sum, so that the links rest only at both ends of a call.
+ * A group of 8 threads has the same lines of all blocks in all of a call, so it overwrites only
+ * what it has read itself. It sends its next line before it waits for the sum of this one, and
+ * waits for the sums of other ranks behind its own next sum. So links are idle only at both ends of
+ * a call.
  *
- * Nobody waits for ever, however ranks cut up the lines: of all lines whose sum is missing
- * somewhere take the first. Whatever its group waits for before is of lines before it, whose sums
- * are there; and so it is with who still has to send something to it.
+ * It cannot deadlock, however ranks divide the lines among groups. Take the first line whose sum is
+ * missing on some rank. All that its group waits for before it belongs to earlier lines, whose sums
+ * are there. The same holds for the groups that still have to send something for it.
  */
 
 /* A thread's 16 bytes (the last of a group: 8) of a line. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans as GPUs execute them: for every lane of every channel, which is one thread block, a list
- * of records in which nothing is left to be found out. Plain data, for C and for CUDA.
+ * Plans as GPUs execute them: each lane of each channel is one thread block, and has a list of
+ * records that can be executed without plans and geometry. Plain data, for C and for CUDA.
  *
  * A record says: wait for these counters, then move these bytes, then raise those counters.
  * Credits, drains, announcements and dependencies between lanes are all counters; what a plan

@@ -10,8 +10,8 @@
  *	all      N:M for each two nodes with memory
  *
  * Threads that the launcher bound to a node are at home there; others are spread over the nodes
- * they may run on, neighbours together. What is meant is in the variant (numa=0:1), what came of
- * it in `path`.
+ * they may run on, neighbours together. The variant says what was asked for (numa=0:1), and `path`
+ * where threads and pages really are.
  */
 #ifndef FB_COMMON_MEMORY_PLACES_H
 #define FB_COMMON_MEMORY_PLACES_H
@@ -30,7 +30,7 @@ struct fb_place {
 	char name[FB_NUMA_NAME_CHARS]; /* canonical: "any", "local", "remote", "0:1" */
 	int thread, memory;	       /* nodes of this rank; -1: wherever */
 	int store;		       /* places with the same memory share it; 0: `any`'s */
-	char reason[FB_NUMA_REASON_CHARS]; /* why there is none; empty: there is */
+	char reason[FB_NUMA_REASON_CHARS]; /* why this machine lacks it; "": it does not */
 	uint64_t limit;			   /* bytes that each rank may have of that memory */
 	uint64_t huge_limit[FB_PAGE_KINDS]; /* and of it in explicit huge pages */
 };
@@ -57,19 +57,19 @@ int fb_places_open(struct fb_places *places, const struct fb_group *world, const
 /* Safe on a zeroed structure. */
 void fb_places_close(struct fb_places *places);
 
-/* The place of a case; the one without a choice where it has none. Never NULL. */
+/* The place of a case; `any` if the case has none. Never NULL. */
 const struct fb_place *fb_places_of(const struct fb_places *places, const struct fb_case *c);
 
-/* Makes it the case's place, with a key in its variant; nothing where there is no choice. */
+/* Makes it the case's place, with a key in the variant, unless it is `any`. */
 void fb_place_put(const struct fb_place *place, struct fb_case *c);
 
-/* The processors there that the rank may have; an errno where it may have none. */
+/* The processors of the place's node that the rank may use; an errno if there are none. */
 int fb_place_cpus(const struct fb_places *places, const struct fb_place *place,
 		  struct fb_cpus *cpus);
 
 /*
- * Local: takes the calling thread there, and back to where it may run at first; nothing where
- * there is no choice. 0 or FB_ESYS (printed).
+ * Local: moves the calling thread to the place's node, and back to the processors that it had at
+ * first. Nothing if place->thread is -1. 0 or FB_ESYS (printed).
  */
 int fb_place_enter(const struct fb_places *places, const struct fb_place *place);
 int fb_place_leave(const struct fb_places *places, const struct fb_place *place);
@@ -96,7 +96,7 @@ const char *fb_placed_text(const struct fb_placed *ends, int n, char buf[FB_PLAC
 /*
  * Collective: that text of all ranks, of two from the first to the second. `pages` are those of the
  * calling rank's memory (fb_numa_pages), if the ranks have `memory`, else only threads are named.
- * Empty where there is no choice.
+ * Empty if place->thread is -1.
  */
 void fb_placed_where(const struct fb_places *places, const struct fb_place *place, bool memory,
 		     uint64_t pages, char text[FB_PLACED_CHARS]);

@@ -103,8 +103,8 @@ static void make_flows(const struct fb_p2p_state *state, const struct fb_case *c
 }
 
 /*
- * The load: streams between the pairs after the first, which is the one that is measured. A mover
- * without SEND puts.
+ * The load: streams between all pairs but the first, which is the measured one. A mover without
+ * SEND uses PUT.
  */
 static void make_load(const struct fb_p2p_state *state, const struct fb_case *c,
 		      struct fb_job *load)

@@ -35,7 +35,7 @@ static bool adapt_to_engine(const struct fb_p2p_state *state, struct fb_case *c)
 			c->protocol = "direct"; /* no other way to write to, or read, memory */
 		return true;
 	}
-	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	/* "all" means the engines that this machine has. A named engine gets skipped rows. */
 	if (ops->missing && state->engines[index] && ops->missing(state->engines[index]) &&
 	    state->any)
 		return false;
@@ -56,8 +56,8 @@ static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 		return false;
 	if (!strcmp(c->operation, fb_patterns[FB_PING_PONG])) {
 		/*
-		 * Nobody answers what is read or written: the time of one is the latency. A put by
-		 * a mover is noticed, and answered.
+		 * Puts and gets have no answer, so the latency is the time of one operation. A
+		 * mover's put gives its receiver a notice, which the receiver can answer.
 		 */
 		if (one_sided && !(mover && !strcmp(c->algorithm, fb_verbs[FB_PUT])))
 			c->operation = fb_patterns[FB_ONE_WAY];
@@ -165,7 +165,7 @@ static int expand_pairs(const struct expansion *e)
 	return err;
 }
 
-/* The load's own marks, where it has some. */
+/* The service level and traffic class of the load, if they differ from those of the messages. */
 static void put_class(const struct fb_job_class *load, struct fb_p2p_keys *keys)
 {
 	if (load->service_level >= 0)

@@ -3,8 +3,9 @@
  * The parts of the programs that differ for messages between GPUs: their memory, how engines are
  * launched, and the columns that say what the device saw.
  *
- * Engines on GPUs take what is said for processors, which is also the default, to mean the
- * nearest thing there is, as the collectives do.
+ * Options that name something for processors (which are also the defaults) mean the closest
+ * equivalent for engines on GPUs: memory `host` is GPU memory there, for example. Collectives do
+ * the same.
  */
 #include <stdio.h>
 #include <string.h>
@@ -70,14 +71,14 @@ bool fb_p2p_adapt_case(const struct fb_p2p_state *state, struct fb_case *c)
 		c->registration = "registered";
 	if (!ops->device)
 		return !streams;
-	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	/* "all" means the engines that this machine has. A named engine gets skipped rows. */
 	if (!state->has_gpu && state->any)
 		return false;
 	if (one_sided && !ops->one_sided)
 		return false;
 	if (!one_sided && ops->own && !in_list(ops->protocols, c->protocol))
 		return false;
-	/* Lines with flags are for messages one by one. */
+	/* Protocol ll has one set of lines, so only one message at a time can be under way. */
 	if (!one_sided && strcmp(c->operation, fb_patterns[FB_PING_PONG]) &&
 	    !strcmp(c->protocol, "ll"))
 		return false;
@@ -86,7 +87,7 @@ bool fb_p2p_adapt_case(const struct fb_p2p_state *state, struct fb_case *c)
 		return false;
 	if (!streams && !ops->mover)
 		c->launch = "stream";
-	/* What NCCL makes known to peers are handles of cuMemCreate's memory. */
+	/* NCCL lets peers map only memory that cuMemCreate has made. */
 	if (ops->registers && strcmp(c->registration, fb_nccl_registrations[FB_NCCL_NONE]))
 		usual = FB_MEMORY_VMM;
 	/* A mover may have memory of its own. */

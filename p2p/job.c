@@ -77,7 +77,7 @@ static char *region(const struct fb_job *job, int rank, size_t offset, uint64_t 
 {
 	char *part = fb_segment_part(job->segment, rank);
 
-	/* Most often there is one: then nobody shall wait for a division. */
+	/* There is usually one region, and then small messages should not wait for a division. */
 	if (part && job->regions > 1)
 		offset += k % (uint64_t)job->regions * job->stride;
 	return part ? part + offset : NULL;
@@ -93,7 +93,7 @@ char *fb_job_target(const struct fb_job *job, const struct fb_flow *flow, uint64
 	return region(job, flow->dst, flow->receive_offset, k);
 }
 
-/* Which elements of its sender's data message k of the flow holds: those of no other message. */
+/* Index of message k's first element in its sender's data; messages have no element in common. */
 static uint64_t first_of(const struct fb_job *job, int f, int k, uint64_t elements)
 {
 	return ((uint64_t)f * (uint64_t)job->regions + (uint64_t)k) * elements;

@@ -73,9 +73,9 @@ enum { FB_JOB_SPAN = 4 << 20 };
 enum { FB_JOB_HEADROOM = 64 };
 
 /*
- * How many flows that others carry out for this rank, as the passive end, are complete, summed
- * over all calls since the engine set it to 0. Added to with release order by the active ends.
- * NULL where the rank is on another host.
+ * The counter of flows that are complete of which `rank` is the passive end, over all calls since
+ * the engine set it to 0. Active ends add to it with release order. NULL if the rank is on another
+ * host.
  */
 static inline _Atomic uint64_t *fb_job_completed(const struct fb_job *job, int rank)
 {
@@ -94,10 +94,10 @@ static inline int fb_job_passive(const struct fb_job *job, const struct fb_flow 
 }
 
 /*
- * Whether the rank's times count. Idle ranks and, but on GPUs, the passive ends of puts and gets,
- * who only wait for a notice, delay nothing. A ping-pong is over when who began it has the answer:
- * that the other end's send returns later still is one call in each batch, over a kernel's sockets
- * most of a message.
+ * Whether the rank's times count. Those of idle ranks do not, nor do, except on GPUs, those of the
+ * passive ends of puts and gets, which only wait for a notice. In a ping-pong only the rank that
+ * begins it counts, because it is over when this rank has the answer. The other end's last send
+ * returns later, and over the kernel's sockets that would add most of a message to each batch.
  */
 bool fb_job_counts(const struct fb_job *job, int rank, bool on_gpus);
 

@@ -45,7 +45,7 @@ static uint64_t pages_of_job(const struct fb_job *job, int rank)
 	return nodes;
 }
 
-/* Those that have a part in the job, the first flow's sender and receiver first. */
+/* Lists the ranks that have a part in the job, beginning with the first flow's two ranks. */
 static int list_ends(const struct fb_job *job, const struct fb_placed *all, int nranks,
 		     struct fb_placed *ends)
 {

@@ -76,7 +76,7 @@ static const struct {
 	{"neighbours", add_neighbours}, {"root", add_root},
 };
 
-/* "0-1": FB_EINPUT where it is none, or given before. */
+/* Adds a pair such as "0-1". FB_EINPUT if it is not a pair, or was given before. */
 static int add_item(struct fb_pairs *pairs, const char *item, int nranks)
 {
 	char *end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pairs of ranks: parses --pairs, and makes the flows of a pattern. */
+/* Pairs of ranks: parses --pairs. */
 #ifndef FB_P2P_PAIRS_H
 #define FB_P2P_PAIRS_H
 

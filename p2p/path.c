@@ -2,8 +2,9 @@
 /*
  * The column `path` of the point-to-point programs; see program.h.
  *
- * The harness reads counters around each case: the first rank of a host reads those of the host
- * (counters.h). This rank knows the interfaces that the ranks of its host should use, and compares.
+ * The harness reads counters before and after each case: the first rank of a host reads those of
+ * the host (counters.h). That rank also knows which interfaces the ranks of its host should use,
+ * and compares the two.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,8 +124,8 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 }
 
 /*
- * Collective: writes what the links of the first sender's GPU carried of the bytes that pass it.
- * Returns whether they should have passed NVLink and did not.
+ * Collective: writes what the links of the first sender's GPU carried, as multiples of the bytes
+ * that this GPU sends and receives. Returns whether they should have used NVLink and did not.
  */
 static bool read_links(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		       const struct fb_job *job, double moved, char text[LINKS_CHARS])

@@ -241,15 +241,15 @@ static int ready(void *instance, int calls)
 }
 
 /*
- * A rank of the load: windows of messages until the first rank says that its probes are through.
- * The sender gets it and says to its receiver before each window whether it comes.
+ * A rank of the load moves windows of messages until the first rank, after its probes, sends a stop
+ * message to the load's senders. Before each window a sender tells its receiver whether it follows.
  */
 static int run_load(struct instance *i, const struct fb_flow *flow)
 {
 	const struct fb_p2p_state *s = i->state;
 	bool sends = flow->src == s->world->rank;
 
-	/* One window in any case, since what it brings is checked. */
+	/* At least one window, because the data that it brings are checked. */
 	for (bool first = true;; first = false) {
 		int stop = 0, err;
 
@@ -313,12 +313,12 @@ static int settle(void *instance)
 	return i->ops->settle ? i->ops->settle(i->request) : FB_OK;
 }
 
-/* The load delays nothing either. */
+/* Ranks of the load have no times that count. */
 static bool counts(void *instance)
 {
 	const struct instance *i = instance;
 
-	/* The end of a PUT by a mover is where it is noticed. */
+	/* A PUT by a mover is over when its receiver has the notice, so receivers' times count. */
 	return fb_job_counts(&i->job, i->state->world->rank, i->ops->device || i->ops->mover);
 }
 

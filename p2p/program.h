@@ -83,8 +83,8 @@ struct fb_p2p_state {
 	const struct fb_p2p_settings *own;
 	struct fb_pairs pairs;
 	char engine_list[512]; /* the names that --engine stands for */
-	bool any;              /* all or movers: of an engine that is missing no row is wanted */
-	struct fb_p2p_engine **engines; /* as in fb_p2p_engines; NULL: not to be had */
+	bool any; /* --engine all or movers: an engine that this machine lacks gets no rows */
+	struct fb_p2p_engine **engines; /* in the order of fb_p2p_engines; NULL: not opened */
 	struct fb_stores stores; /* the memory that messages lie in */
 	struct fb_gpu gpu; /* if has_gpu */
 	bool has_gpu;
@@ -96,16 +96,18 @@ struct fb_p2p_state {
 /* Index in fb_p2p_engines of the engine of that name; the name is one of them. */
 size_t fb_p2p_engine_index(const char *name);
 
-/* Index of a name in a list that ends in NULL, or of that. */
+/* Index of a name in a list that ends in NULL; index of the NULL if the name is not in the list. */
 int fb_p2p_index(const char *const *names, const char *name);
 
 /* Messages of so many bytes in a window. */
 int fb_p2p_window(const struct fb_p2p_state *state, uint64_t bytes);
 
 /*
- * The programs' own axes (FB_OWN), FB_KEY_NONE where a case has not: the pair `src` to `dst`, or so
- * many `pairs`, or so many ranks (`degree`) beside the root; messages under way, and their span;
- * how the load's packets are marked; and how ranks wait, where they do not poll (rdma_wait).
+ * The programs' own axes (FB_OWN). A member is FB_KEY_NONE if the case lacks the axis. A case has
+ * either a pair, from rank `src` to rank `dst`, or a number of `pairs`, or a number of ranks beside
+ * the root (`degree`). `window` is the number of messages under way, `span` the bytes of memory
+ * that they use, `load_*` how the packets of the load are marked, and `rdma_wait` how ranks wait
+ * if they do not poll.
  */
 struct fb_p2p_keys {
 	uint64_t degree, dst, load, load_bytes, load_service_level, load_traffic_class;
@@ -117,14 +119,14 @@ extern const struct fb_key fb_p2p_keys[];
 enum fb_rdma_wait fb_p2p_wait_of(const struct fb_case *c);
 
 /*
- * The job of a case, and that of its load (without flows where it has none). The caller frees
- * their flows, also after an error. Pure. Returns the bytes a part needs, or 0 where memory is
- * out.
+ * Fills the job of a case and the job of its load, which has no flows if the case has no load. The
+ * caller frees the flows of both, also after an error. Pure. Returns the bytes that both jobs need
+ * in each rank's part of the segment, or 0 if memory is exhausted.
  */
 size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, struct fb_job *job,
 		   struct fb_job *load);
 
-/* fb_program.can, and what a case that can be done needs of its segment. */
+/* As fb_program.can; *part_bytes: what a case that can run needs in each rank's part. */
 bool fb_p2p_judge(const struct fb_p2p_state *state, const struct fb_case *c, size_t *part_bytes,
 		  char reason[FB_REASON_CHARS]);
 
@@ -134,13 +136,14 @@ bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHAR
 
 /* --- memory.c: the memory that messages lie in ----------------------------------------------- */
 
-/* Pure: whether a part of so many bytes can be had. Writes the reason otherwise. */
+/* Pure: whether each rank can get a part of so many bytes. Writes the reason if not. */
 bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,
 		       uint64_t part_bytes, char reason[FB_REASON_CHARS]);
 
 /*
- * Collective: where threads and pages of the case really are, and of what kind the pages of this
- * rank: "threads on 0, pages on 1, 2M pages". Empty where nothing was asked for. 0 or FB_ENOMEM.
+ * Collective: the NUMA nodes on which threads and pages of the case really are, and which kind of
+ * pages this rank really got: "threads on 0, pages on 1, 2M pages". Empty if the user asked for
+ * neither. 0 or FB_ENOMEM.
  */
 enum { FB_P2P_WHERE_CHARS = FB_PLACED_CHARS + FB_PAGES_CHARS + 4 };
 int fb_p2p_where(const struct fb_p2p_state *state, const struct fb_case *c,
@@ -155,13 +158,13 @@ void fb_p2p_rate(const struct fb_job *job, const double *us, size_t n, struct fb
 
 /* --- path.c: the column `path` ---------------------------------------------------------------- */
 
-/* What the path of one case is made of, from its setup on. */
+/* What the column `path` of one case is composed of; known from the case's setup on. */
 struct fb_p2p_path {
 	char carrier[FB_PATH_CHARS];	/* the engine's, of the first flow, on all ranks */
 	char where[FB_P2P_WHERE_CHARS]; /* the same */
-	bool reads;			/* this rank, for its host, which has a part in the job */
-	struct fb_carrier expected;	/* of this rank's host */
-	bool device, on_gpu; /* the engine, the memory */
+	bool reads; /* this rank reads its host's counters, and the host has a part in the job */
+	struct fb_carrier expected; /* devices that should carry the bytes of this rank's host */
+	bool device, on_gpu; /* the engine works between GPUs; messages are in GPU memory */
 };
 
 /* Collective: fills state->reader_of. 0 or FB_ENOMEM (printed). */
@@ -172,17 +175,17 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		     const struct fb_case *c, const struct fb_job *job, const char *of_engine);
 
 /*
- * Collective: path and flags of the row: "Open MPI v4.1.4 (lo 2.00)", with the interfaces that the
- * `moved` bytes have passed where the job was `alone`; flag stray-traffic where these should have
- * been others, or none.
+ * Collective: path and flags of the row: "Open MPI v4.1.4 (lo 2.00)". If the job ran `alone`, the
+ * path names the interfaces that carried the `moved` bytes, and the flag stray-traffic says that
+ * they should have used other interfaces, or none.
  */
 void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 			  const struct fb_job *job, double moved, bool alone,
 			  struct fb_traits *traits);
 
-/* --- gpu.c: what is different where messages pass between GPUs ------------------------------- */
+/* --- gpu.c: what differs for messages between GPUs ------------------------------------------- */
 
-/* Collective: the GPU of this rank, where an engine or a memory asks for one. */
+/* Collective: opens the GPU of this rank if an engine or a kind of memory needs one. */
 int fb_p2p_gpu_open(struct fb_p2p_state *state);
 
 /*

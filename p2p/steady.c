@@ -29,7 +29,7 @@ static const struct fb_column columns[] = {
 
 static const double slow = 1.25;
 
-/* A flapping link hides in medians: what counts is how long and how deep it dips. */
+/* A link that fails now and then does not change a median, so the slowest window is shown too. */
 static void summarise(const struct fb_job *job, const double *us, size_t n,
 		      struct fb_traits *traits)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What it costs before the first byte moves: to make memory usable, to connect ranks. A cost is
- * an action that begins and ends with nothing and is repeated; the harness times it like an
+ * What has to be done before the first byte can be sent, and how long it takes: making memory
+ * usable, and connecting ranks. A cost is an action together with its reverse (register and
+ * deregister, connect and disconnect), so that it can be repeated. The harness times it like an
  * operation.
  *
- * The programs are lists of costs. In the rows `operation` is the cost's name and `engine` whose
- * it is; `bytes` is the size of the memory and `memory` its pages, 0 and "-" where there is none.
- * Options of the network are in `variant`.
+ * The programs are lists of costs. In the rows `operation` is the cost's name, and `engine` names
+ * the library or layer that carries it out. `bytes` is the size of the memory and `memory` the kind
+ * of its pages; they are 0 and "-" for a cost without memory. Options of the network are in
+ * `variant`.
  */
 #ifndef FB_P2P_COST_COST_H
 #define FB_P2P_COST_COST_H
@@ -20,7 +22,7 @@
 #include "common/system/pages.h"
 #include "common/transport/rdma_verbs.h"
 
-/* The GPU of this rank, and what may have its memory; empty reasons: all ranks have it. */
+/* The GPU of this rank, and who can use its memory. Empty reasons: it works on all ranks. */
 struct fb_cost_gpu {
 	struct fb_gpu gpu;	       /* if `has` */
 	bool has;
@@ -41,7 +43,7 @@ struct fb_cost_context {
 	const char *no_rdma; /* why there are no RDMA devices; empty: all ranks have one */
 	const char *no_window; /* why MPI has no windows; empty: it has */
 	const struct fb_places *places;
-	const struct fb_place *place; /* of the row's --numa; its thread is there */
+	const struct fb_place *place; /* the row's --numa; the calling thread is already there */
 	uint64_t bytes;
 	enum fb_pages pages; /* what its memory is made of, where the cost has `paged` */
 	struct fb_cost_gpu *gpu;
@@ -50,19 +52,19 @@ struct fb_cost_context {
 	void *gpu_own;	     /* what cuda_memory.c needs for that; NULL: nothing yet */
 	char *memory;	     /* fb_cost_get_memory(); NULL: none */
 	struct fb_private own_pages; /* what `memory` is of, on processors */
-	bool looks;	     /* the one call that is not timed: see fb_cost_look() */
-	uint64_t nodes;	     /* and what it saw */
-	void *own; /* the action's, from begin to end; NULL at first */
+	bool looks;	     /* this call is not timed, and fb_cost_look() works in it */
+	uint64_t nodes;	     /* the NUMA nodes that it saw, as bits */
+	void *own; /* the action's own data, from begin to end; NULL before */
 	char path[FB_PATH_CHARS]; /* what begin() has found to work with; empty: `transport` */
 };
 
 struct fb_cost {
 	const char *engine, *operation;
 	const char *transport; /* for the column; "-" where it has none */
-	bool sized;	       /* has a size: a row for each of --bytes */
-	bool foreign;	       /* its memory is a library's, which --numa does not place */
-	bool paged;	       /* and a row for each of --memory; else a library gets its memory */
-	unsigned gpu_memory;   /* and for these kinds of a GPU's, as bits 1 << enum fb_gpu_memory */
+	bool sized;	       /* has a size: a row for each value of --bytes */
+	bool foreign;	       /* a library allocates its memory, which --numa cannot place */
+	bool paged;	       /* has a row for each kind of host memory in --memory */
+	unsigned gpu_memory;   /* kinds of GPU memory with rows: bits 1 << enum fb_gpu_memory */
 
 	/* Pure and equal on all ranks; NULL: always. Writes the reason otherwise. */
 	bool (*can)(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
@@ -72,8 +74,8 @@ struct fb_cost {
 	void (*end)(struct fb_cost_context *context);
 
 	/*
-	 * Collective: the action and its reverse, once, and whatever shows that it worked. 0 or
-	 * an error, which ends the job.
+	 * Collective: the action, a test that it worked (such as a message), and its reverse, each
+	 * once. 0 or an error, which ends the job.
 	 */
 	int (*act)(struct fb_cost_context *context);
 
@@ -97,7 +99,7 @@ int fb_cost_main(const struct fb_cost_program *program, int argc, char **argv);
 extern const struct fb_cost fb_memory_costs[];     /* list.c */
 extern const struct fb_cost fb_connection_costs[]; /* connect.c */
 
-/* The columns of the former: what the cache of registrations says of itself. */
+/* The columns of fb_memory_costs: what the cache of registrations has counted and timed. */
 enum fb_cost_column {
 	FB_COST_HITS,
 	FB_COST_MISSES,
@@ -108,16 +110,16 @@ enum fb_cost_column {
 extern const struct fb_column fb_memory_columns[FB_COST_COLUMNS];
 
 /*
- * Local: memory of context->bytes, in whole pages of the kind and from the node that are asked for,
- * all of them there. 0, FB_ENOMEM or FB_ESYS (printed). Given back by fb_cost_drop_memory(), which
- * is safe without any.
+ * Local: gets context->bytes of memory, in whole pages of the row's kind, on the row's NUMA node,
+ * with all pages touched. 0, FB_ENOMEM or FB_ESYS (printed). fb_cost_drop_memory() frees it, and
+ * does nothing if there is none.
  */
 int fb_cost_get_memory(struct fb_cost_context *context);
 void fb_cost_drop_memory(struct fb_cost_context *context);
 
 /*
- * Local: notes on which nodes the memory of an action lies, in a call that is not timed; in all
- * others nothing. For memory that is gone when the row is written.
+ * Local: notes on which NUMA nodes the memory of an action lies. It does so only in the one call
+ * that is not timed. For memory that is freed before the row is written.
  */
 void fb_cost_look(struct fb_cost_context *context, const void *memory);
 
@@ -156,9 +158,9 @@ int fb_cost_register_nccl(struct fb_cost_context *context);
 int fb_cost_window_nccl(struct fb_cost_context *context);
 
 /*
- * Local. Open: what getting memory needs beforehand. Get: memory of `bytes` bytes of the kind, as
- * context->memory; drop: gives it back. Share: what a rank sends to its neighbours about its
- * memory, who map that of the next rank on the host, and give that up again; collective. 0,
+ * Open prepares the driver. Get allocates `bytes` bytes of the row's kind as context->memory, and
+ * drop frees them. These are local. Share is collective: each rank sends a handle of its memory to
+ * other ranks of its host, maps the memory of the next rank, and unmaps it again. 0,
  * FB_EUNSUPPORTED, FB_ENOMEM or FB_ESYS (printed).
  */
 int fb_cost_cuda_open(struct fb_cost_context *context);
@@ -167,11 +169,12 @@ int fb_cost_cuda_get(struct fb_cost_context *context, size_t bytes);
 int fb_cost_cuda_drop(struct fb_cost_context *context);
 int fb_cost_cuda_share(struct fb_cost_context *context);
 
-/* --- what those have of RDMA (rdma.c) -------------------------------------------------------- */
+/* --- costs of RDMA devices (rdma.c) ---------------------------------------------------------- */
 
 /*
- * Collective. Fills no_rdma[n], which is empty where all ranks have a device; *rails: how many all
- * have, or 0. An error only where options are wrong or a device fails (printed).
+ * Collective. Fills no_rdma[n] with the reason if some rank has no device, else with an empty text.
+ * *rails: how many rails all ranks have, or 0. An error (printed) only if options are wrong or a
+ * device fails.
  */
 int fb_cost_survey(const struct fb_group *world, const struct fb_settings *settings, char *no_rdma,
 		   size_t n, int *rails);
@@ -183,8 +186,8 @@ int fb_cost_survey(const struct fb_group *world, const struct fb_settings *setti
 int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *session);
 
 /*
- * fb_cost.can, begin, end, act and fill; see fb_cost. In a build without verbs only the first one
- * is there, which says no.
+ * fb_cost.can, begin, end, act and fill; see fb_cost. A build without verbs has only the first one,
+ * which then always returns false.
  */
 #if FB_HAVE_VERBS
 #define FB_COST_RDMA(function) function

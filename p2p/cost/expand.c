@@ -34,7 +34,7 @@ static bool takes_memory(const struct fb_cost *cost, const char *memory)
 	       (!cost->gpu_memory && !strcmp(memory, memories[FB_PAGES_NORMAL]));
 }
 
-/* Puts the options of the network into the variant: it is what they cost that is asked. */
+/* Puts the options of the network into the variant, because rows of this program measure them. */
 static void add_network(const struct fb_cost_state *state, struct fb_case *c)
 {
 	const struct fb_settings *settings = state->context.settings;
@@ -45,7 +45,7 @@ static void add_network(const struct fb_cost_state *state, struct fb_case *c)
 	fb_transport_keys(c, settings, fb_cost_gpu_memory_of(c->memory) >= 0);
 	if (strcmp(c->transport, "rdma"))
 		return;
-	/* Which ones they are is in `path`; how many is what it costs times. */
+	/* `path` names the devices. Their number is a key, because it multiplies the cost. */
 	if (!n && !fb_rdma_parse_auto(settings->rdma.device))
 		n = fb_rdma_parse_rails(settings->rdma.device, named);
 	snprintf(added, sizeof(added), "rdma_rails=%d", n);
@@ -58,8 +58,8 @@ static bool only_gpu(const struct fb_cost *cost)
 }
 
 /*
- * Whether the command line names memory that the cost works on. For one of GPUs only, whose engine
- * is named, memory of processors, which is also the default, means the nearest thing there is.
+ * Whether the options ask for the cost: --engine names its engine, and --memory a kind of memory
+ * on which it works. A cost of GPU memory alone needs no such --memory if its engine is named.
  */
 static bool is_asked(const struct fb_settings *settings, const struct fb_cost *cost)
 {

@@ -84,7 +84,7 @@ bool fb_cost_can_lock(const struct fb_cost_context *context, char reason[FB_REAS
 	return false;
 }
 
-/* What the kernel has to do before a device may use the pages. */
+/* Locks the pages, which the kernel has to do before a device may access them. */
 int fb_cost_lock(struct fb_cost_context *context)
 {
 	if (mlock(context->memory, (size_t)context->bytes))

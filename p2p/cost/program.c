@@ -115,7 +115,7 @@ static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS]
 	struct fb_stores stores = state->stores;
 
 	set_memory(&context, c);
-	/* Whether the system gives transparent huge pages is asked for shared memory only. */
+	/* Only for shared memory a setting of the system may refuse transparent huge pages. */
 	stores.huge_pages |= strcmp(cost->transport, "shm") != 0;
 	if (cost->sized && !c->bytes) {
 		snprintf(reason, FB_REASON_CHARS, "memory of 0 bytes cannot be measured");

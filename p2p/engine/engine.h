@@ -40,20 +40,20 @@ struct fb_p2p_engine_ops {
 	unsigned gpu_memory; /* kinds of it that it works in, as bits 1 << enum fb_gpu_memory */
 
 	/*
-	 * Protocols of its own, of device engines those of `send`; ending in NULL. NULL: the
-	 * library chooses, or any will do.
+	 * The engine's protocols, ending in NULL; for device engines, those of the verb send. NULL:
+	 * a library chooses the protocol, or the engine has every protocol.
 	 */
 	const char *const *protocols;
 
 	/* Device engines: whether there is put and get. */
 	bool one_sided;
-	bool registers; /* makes buffers known as --registration says */
-	int rounds; /* device engines: round trips in a call, where --rounds does not say */
+	bool registers; /* registers buffers as --registration says */
+	int rounds; /* device engines: round trips in a call if --rounds gives no number */
 
 	/*
-	 * Engines on processors. Pure, needs no open engine: makes the case the engine's own (its
-	 * transport, the only size of a verb, keys of its options), or returns false where that
-	 * is no case. NULL: it is one as it is.
+	 * Engines on processors. Pure, needs no open engine: adapts the case to the engine (its
+	 * transport, the only size of a verb, keys of its options), or returns false if the engine
+	 * has no such case. NULL: every case stays as it is.
 	 */
 	bool (*adjust)(const struct fb_settings *settings, struct fb_case *c);
 
@@ -62,15 +62,15 @@ struct fb_p2p_engine_ops {
 
 	bool sleeps; /* has the ways to wait of --rdma-wait */
 
-	/* What carries messages out, of engines over movers (over.c); NULL: the engine itself. */
+	/* The mover that carries messages (engines of over.c); NULL: the engine itself does. */
 	const struct fb_mover_ops *mover;
 
 	size_t bytes; /* of the engine's structure */
 
 	/*
-	 * Collective, for fb_p2p_engine_open(): the structure is there, zeroed but for its
-	 * beginning. FB_EUNSUPPORTED (nothing printed): not on this machine. After an error it is
-	 * closed, too.
+	 * Collective, called by fb_p2p_engine_open(), which has allocated the structure and zeroed
+	 * it behind its first member. FB_EUNSUPPORTED (nothing printed): this machine lacks what
+	 * the engine needs. The caller closes the engine also after an error.
 	 */
 	int (*open)(struct fb_p2p_engine *engine);
 	void (*close)(struct fb_p2p_engine *engine); /* the structure itself is the caller's */
@@ -84,29 +84,32 @@ struct fb_p2p_engine_ops {
 		       const struct fb_job *job, struct fb_p2p_request **request);
 
 	/*
-	 * Local, not timed, before a barrier. Device engines: before a run of so many calls (a
-	 * graph). Others: the next runs add up to so many calls; where nobody says so, as of a
-	 * load, the engine manages without. NULL: nothing to do. An error ends the job.
+	 * Local, not timed, before a barrier. For device engines the next run has exactly `calls`
+	 * calls, so that they can capture these in a graph. For other engines the next runs have
+	 * `calls` calls together; it is not called for a load, which they have to run without it.
+	 * NULL: nothing to do. An error ends the job.
 	 */
 	int (*ready)(struct fb_p2p_request *request, int calls);
 
 	/*
-	 * The job `calls` times, each time all of its messages. On return what this rank
-	 * receives has arrived, and what it sends has left or is delivered. An error ends the
-	 * job, as with fb_program.run.
+	 * Local, timed: moves all messages of the job, `calls` times. On return all that this rank
+	 * receives has arrived, and its send buffers may be overwritten. An error ends the job, as
+	 * with fb_program.run.
 	 */
 	int (*run)(struct fb_p2p_request *request, int calls);
 
 	/*
-	 * Collective, not timed, after each run of the job (not of a load): helps the others until
-	 * they are through. NULL: they need no help. An error ends the job.
+	 * Collective, not timed, after each run of the job (not of a load): a rank that has
+	 * finished makes progress until the other ranks have finished too, if the library moves
+	 * bytes only while both ends call it; or what a network device wrote becomes visible to
+	 * the GPU. NULL: nothing to do. An error ends the job.
 	 */
 	int (*settle)(struct fb_p2p_request *request);
 
 	/* path, channels and flags of the row. */
 	void (*describe)(struct fb_p2p_request *request, struct fb_traits *traits);
 
-	/* Device engines, after describe: the values of their columns, NAN before. */
+	/* Device engines, called after describe: fills their columns; values are NAN before. */
 	void (*columns)(struct fb_p2p_request *request, double value[FB_P2P_GPU_COLUMNS]);
 
 	/* Collective. */

@@ -49,7 +49,7 @@ static int host_open(struct fb_p2p_engine *engine)
 
 	e->world = engine->group;
 	e->settings = engine->session->settings;
-	/* What a machine refuses is found before anything is measured. */
+	/* Options that this machine cannot carry out are found before anything is measured. */
 	return fb_tcp_wants(&e->settings->tcp) ? fb_tcp_open(&e->tcp, e->world, &e->settings->tcp)
 					       : FB_OK;
 }
@@ -110,7 +110,7 @@ static size_t slot_limit(const struct fb_host_p2p *e, const struct fb_case *c, b
 	return strcmp(c->protocol, "ll128") ? DEFAULT_SLOT : DEFAULT_LL128_SLOT;
 }
 
-/* Where all of a flow's messages lie at this rank; NULL: not all at one place. */
+/* The address of a flow's messages at this rank if all have the same one; else NULL. */
 static char *own_memory(const struct fb_job *job, const struct fb_flow *flow, bool sends)
 {
 	if (job->regions > 1)
@@ -195,7 +195,7 @@ static void host_release(struct fb_p2p_request *request)
 	free(r);
 }
 
-/* Whether no rank has two peers, nor two flows to one of them. */
+/* Whether each rank has at most one peer, and at most one flow in each direction. */
 static bool in_pairs(const struct fb_job *job)
 {
 	for (int i = 0; i < job->nflows; i++)
@@ -211,9 +211,9 @@ static bool in_pairs(const struct fb_job *job)
 }
 
 /*
- * Whether the request's messages are runs; both ends of a flow find the same. Small ones in a
- * stream are not: their rate is meant to be of messages that are told apart by what comes with
- * them.
+ * Whether the request's messages go without frames (tcp_run.h). Both ends of a flow get the same
+ * answer. Small messages of a stream keep their frames, because their row shows the rate of
+ * separate messages, each with a header.
  */
 static bool may_run(const struct fb_host_p2p_request *r, const struct fb_case *c)
 {

@@ -15,9 +15,9 @@ struct fb_host_p2p {
 	const struct fb_settings *settings;
 	struct fb_transport *shm, *tcp; /* NULL until first needed */
 	/*
-	 * The request that was the last one to be run, if none was prepared or released since; else
-	 * NULL. The ends of a flow do all of that in the same order, so both know whether there may
-	 * be anything on their sockets but what this request has left there: nothing.
+	 * The request that ran last, or NULL if a request was prepared or released since then. Both
+	 * ends of a flow run, prepare and release requests in the same order. So both know that
+	 * while the same request runs again, its sockets hold no bytes of another request.
 	 */
 	const struct fb_host_p2p_request *last;
 };
@@ -29,16 +29,16 @@ struct fb_host_end {
 	bool sends, tcp;
 	struct fb_port *port;	/* NULL: the verb needs none */
 	uint64_t target, done;	/* messages to be moved, and moved, since prepare */
-	uint64_t posted;	/* direct, receiver: messages that may be written */
-	uint64_t may_post;	/* and up to which they may become that; target at least */
+	uint64_t posted;	/* direct, receiver: messages that the sender may write by now */
+	uint64_t may_post;	/* the most that `posted` may become; at least `target` */
 	uint64_t pulls;		/* split, sender: pulls by the receiver that must be done */
-	size_t piece, offset;	/* bytes a slot takes; bytes of the message under way moved */
+	size_t piece, offset;	/* bytes in a slot; bytes of the current message moved so far */
 	int phase;		/* split: which part of the message comes next */
 	char *memory;		/* where all messages lie at this end; NULL: not at one place */
 
 	/*
-	 * Moves what can be moved now; false: nothing. A message done counts in `done`. NULL:
-	 * the passive end of a one-sided operation.
+	 * Moves what can be moved now without waiting; false: nothing could be. Counts finished
+	 * messages in `done`. NULL: the passive end of a one-sided operation, which moves nothing.
 	 */
 	bool (*step)(struct fb_host_end *end);
 };
@@ -51,8 +51,8 @@ struct fb_host_p2p_request {
 	int nends;
 	struct fb_port **shm_ports, **tcp_ports;
 	int n_shm, n_tcp;
-	bool runs; /* messages need no frames, tcp_run.h */
-	uint64_t completions; /* one-sided: of passive ends, that have to have come so far */
+	bool runs; /* messages go over the socket without frames, see tcp_run.h */
+	uint64_t completions; /* one-sided: value that this rank's counter has to reach by now */
 };
 
 /* Functions for fb_host_end.step whose messages have to be posted before. (host_step.c) */

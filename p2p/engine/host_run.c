@@ -50,7 +50,7 @@ static int drive(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
 	}
 }
 
-/* The same for one message of one end. What can be sent at once, as usual, takes no loop. */
+/* The same for one message of one end. Usually the first try moves it, so that tries no loop. */
 static int move_one(struct fb_host_p2p_request *r, struct fb_host_end *end)
 {
 	end->target++;
@@ -67,8 +67,8 @@ static void raise_targets(struct fb_host_p2p_request *r, uint64_t messages)
 }
 
 /*
- * The receivers of direct messages say that so many more may be written, as if they had posted;
- * over tcp `ahead` of those that come after them, too.
+ * Receivers of direct messages allow their senders to write the next `messages` messages, like a
+ * posted receive; over tcp also `ahead` messages after these.
  */
 static void post_targets(struct fb_host_p2p_request *r, uint64_t messages, uint64_t ahead)
 {
@@ -83,9 +83,9 @@ static void post_targets(struct fb_host_p2p_request *r, uint64_t messages, uint6
 }
 
 /*
- * Moves what can be moved now of the end's run, by one call as much as PARTS_BYTES: with a call for
- * each message streams of 64 KiB took 2.5 times as long as the same bytes in messages of 1 MiB.
- * Returns false if that is nothing.
+ * Moves what can be moved now of the end's messages without frames. One system call moves up to
+ * PARTS_BYTES: with a call for each message, streams of 64 KiB took 2.5 times as long as the same
+ * bytes in messages of 1 MiB. Returns false if nothing could be moved.
  */
 static bool carry_some(struct fb_host_end *end, size_t bytes)
 {
@@ -138,9 +138,9 @@ static int carry(struct fb_host_p2p_request *r)
 }
 
 /*
- * One message of the end's run. Nearly always one call moves all of it, and what is around that is
- * between a message and its answer, where code is dear: the kernel has had the caches. So no
- * function of another file is asked for the one message's place.
+ * Moves one message without frames. Nearly always one system call moves all of it. The code around
+ * this call runs between a message and its answer, and the kernel has just evicted it from the
+ * caches. So it is short, and takes the message's place from `memory` without another call.
  */
 static int carry_one(struct fb_host_p2p_request *r, struct fb_host_end *end)
 {
@@ -190,11 +190,12 @@ static int run_of_runs(struct fb_host_p2p_request *r, int calls, bool begin)
 }
 
 /*
- * ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. Direct messages
- * with frames are posted for all calls at once: nobody sends one before it has the answer to the
- * last, so none comes too early, and the news of a place travels with an answer. Over one socket
- * some of the next calls' are posted too, since only the receiver's own progress() writes to them,
- * and in these calls that reads no more once the last message is there.
+ * On both ranks ends[0] belongs to the flow that begins and ends[1] to the flow of the answers.
+ * Places for direct messages with frames are posted for all calls at once. No message arrives too
+ * early, because a rank sends the next one only after the answer to the last; and the places
+ * travel with answers, so they cost no message. Over one socket the places of some later calls are
+ * posted too. That is safe because only the receiver's own progress() writes to them, and within
+ * these calls it reads nothing after the last message.
  */
 static int ping_pong(struct fb_host_p2p_request *r, int calls)
 {
@@ -213,9 +214,10 @@ static int ping_pong(struct fb_host_p2p_request *r, int calls)
 }
 
 /*
- * All copies of this rank; then it notifies the passive ends, and waits for its own notices: they
- * must neither look at what is not there yet nor change what is still read. Copies are visible
- * before the counter is, by its release order; glibc fences the stores of large ones itself.
+ * Makes all copies of this rank, notifies the passive ends, and waits until the flows of which this
+ * rank is the passive end are complete. Without notices a passive rank would check data that has
+ * not arrived, or overwrite data that is still read. The counter is raised with release order, so
+ * the copies are visible before it. glibc fences the stores of large copies itself.
  */
 static int one_sided(struct fb_host_p2p_request *r, uint64_t messages)
 {

@@ -74,7 +74,7 @@ static bool send_user(struct fb_host_end *end)
 
 bool fb_host_receive_user(struct fb_host_end *end)
 {
-	/* Places for later messages are named where there is nothing else to do, or few left. */
+	/* Tells the sender places for later messages when nothing has come, or few are left. */
 	if (!end->port->ops->peek(end->port, (size_t)end->job->bytes)) {
 		fb_host_post(end);
 		return false;
@@ -124,10 +124,10 @@ bool fb_host_pushed(struct fb_host_end *end)
 }
 
 /*
- * Split: the sender writes the first half of a message and the receiver reads the second one, at
- * the same time, since a copy by one processor leaves the memory half idle. A message is two
- * announcements: "you may pull", before anything, and "my half is written". The sender is done
- * when the receiver has pulled, the receiver when the sender's half is there.
+ * Split: the sender writes the first half of a message while the receiver reads the second half,
+ * because a copy by one processor uses only half of the memory's speed. The sender announces a
+ * message twice: "you may read" before it begins, and "my half is written". The sender has finished
+ * when the receiver has read its half, and the receiver when the sender's half has arrived.
  */
 static size_t first_half(const struct fb_job *job)
 {

@@ -8,12 +8,12 @@
  * in a window of 64 with one flush, and 1.41 by mover-mpi_window, which gives a notice with each;
  * a get 1.30 and 1.43. Each figure is the least of the medians of 12 starts, taken in turn.
  *
- * One-sided: a window over the segment's part, locked for all from setup on. A put is complete when
- * MPI_Win_flush returns, a get likewise. Some libraries move bytes only while the target is inside
- * of MPI too; hence a target stays there, looking for messages, until a message says that the last
- * operation is complete: by a counter in shared memory, else by an empty message.
+ * One-sided calls use a window over the rank's part of the segment, which is locked for all ranks
+ * from setup on. Puts and gets are complete when MPI_Win_flush returns. Some libraries move bytes
+ * only while the target calls MPI too. So a target probes for messages until it learns that the
+ * last operation is complete: by a counter in shared memory, or between hosts by an empty message.
  *
- * GPU memory is given to a library only that says that it takes it (common/library/mpi_gpu.h).
+ * GPU memory is given only to a library that says that it accepts it (common/library/mpi_gpu.h).
  */
 #include <limits.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ struct mpi_p2p {
 	struct fb_p2p_engine engine;
 	const struct fb_group *world;
 	MPI_Comm comm;
-	/* Why the library gets no GPU memory in messages, or in one-sided calls; empty: it does. */
+	/* Why messages, and one-sided calls, cannot have GPU memory; empty: they can. */
 	char no_gpu[FB_REASON_CHARS], no_gpu_window[FB_REASON_CHARS];
 	char no_window[FB_REASON_CHARS]; /* why it has no one-sided calls here; empty: it has */
 };

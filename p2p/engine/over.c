@@ -3,17 +3,17 @@
  * Engines over movers: every mover of common/mover is an engine of the point-to-point programs,
  * "mover-" and its name, without a line of its own here. A message is a transfer of one piece.
  *
- * A verb is that of the mover. PUT gives a notice with each message, which its receiver waits for,
- * so that a ping-pong of puts is answered by puts. GET gives one to the passive end. A mover that
- * orders its notices behind all transfers of a move gives one for all messages of a flow. SEND
- * meets RECV. All messages of a call, in both directions, are one move, in ping_pong one for each
- * direction.
+ * Verbs are those of the mover. Each PUT gives its receiver a notice, for which the receiver waits;
+ * so a ping-pong of puts is answered by puts. GET gives a notice to the passive end. If a mover
+ * orders its notices behind all transfers of a move, one notice stands for all messages of a flow.
+ * A SEND is matched by a RECV. All messages of a call, in both directions, are one move; ping_pong
+ * has one move for each direction.
  *
- * Launch `blocking` posts moves and tests them. `stream` enqueues moves and waits on a CUDA stream.
- * There are no graphs: how many notices an enqueued wait waits for is settled when it is enqueued.
+ * With launch `blocking` the host posts moves and tests them. With `stream` moves and waits are
+ * enqueued on a CUDA stream. There are no graphs, because the number of notices that an enqueued
+ * wait waits for is fixed when it is enqueued, and a replay would wait for the same number again.
  *
- * The other engines of this folder have loops of their own, for the reason that their first
- * comments say.
+ * The other engines of this folder have loops of their own; the first comment of each says why.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,8 +89,8 @@ static int await_all(const struct fb_over_request *r, const struct fb_over_step 
 }
 
 /*
- * A message of a ping-pong that has been sent may still be under way when its answer is waited
- * for: asking for that moves it on, too.
+ * A message of a ping-pong may still be under way when this rank begins to wait for the answer:
+ * testing for the answer progresses the message too.
  */
 static int call(struct fb_over_request *r)
 {
@@ -113,7 +113,7 @@ static int call(struct fb_over_request *r)
 	return err;
 }
 
-/* fb_gpu_enqueue_fn: a wait goes in front of the next step's move, else behind all. */
+/* fb_gpu_enqueue_fn: waits of a step go before the next step's move, or to the end of the call. */
 static int enqueue(void *request, void *stream)
 {
 	struct fb_over_request *r = request;

@@ -22,12 +22,12 @@ struct fb_over {
 
 struct fb_over_arrival {
 	struct fb_wait wait;
-	uint64_t base, each; /* notices before this request, and of a call */
+	uint64_t base, each; /* notices before this request; notices of each call */
 };
 
 struct fb_over_step {
 	struct fb_move *move; /* NULL: nothing to move */
-	bool needed;          /* what follows needs the move to be complete */
+	bool needed;          /* the move has to be complete before the next step begins */
 	struct fb_over_arrival *arrival; /* [arrivals] */
 	struct fb_wait *wait;    /* [arrivals], for an enqueued call */
 	int arrivals;
@@ -44,7 +44,7 @@ struct fb_over_request {
 	struct fb_gpu_stream *stream; /* NULL: the launch is blocking, or nothing to do */
 };
 
-/* Collective: the job's memory and peers, when it is the first to need them. */
+/* Collective: registers the job's memory and connects its peers, unless an earlier job did. */
 int fb_over_connect(struct fb_over_request *r, struct fb_region **region);
 
 /*

@@ -104,8 +104,8 @@ static void agree_on_facts(struct fb_raw_engine *e)
 }
 
 /*
- * Where there is no device the engine is there all the same: its rows say why they were skipped.
- * The reason is that of the first rank that has none.
+ * The engine opens also if a rank has no device, so that its rows are skipped with a reason: that
+ * of the first rank without a device.
  */
 static int agree_on_reason(struct fb_raw_engine *e, int err)
 {
@@ -209,7 +209,7 @@ static void rdma_describe(struct fb_p2p_request *request, struct fb_traits *trai
 	traits->channels = r->each;
 }
 
-/* Collective. A failure has been printed, and ends the job elsewhere. */
+/* Collective. A failure is printed and then ignored: what it broke ends the job later. */
 static void rdma_release(struct fb_p2p_request *request)
 {
 	struct fb_raw_request *r = (struct fb_raw_request *)request;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rdma engine in GPU memory: the network's device reads and writes it itself, registered by its
- * dma-buf, else by its address, as the user asked; see common/cuda/gpu_direct.h. The processor does
- * not reach it: nothing is sent inline, nobody looks for a message's last byte, and passive ends
- * are notified by a number written into their `finished`. **Not run on hardware.**
+ * The rdma engine in GPU memory. The network adapter reads and writes this memory itself. It is
+ * registered by its dma-buf, or else by its address, as --gpu-direct says
+ * (common/cuda/gpu_direct.h). The processor cannot access it. So nothing is sent inline, no rank
+ * polls a message's last byte, and passive ends are notified by a number that is written into their
+ * `finished`. **Not run on hardware.**
  */
 #include "p2p/engine/rdma.h"
 

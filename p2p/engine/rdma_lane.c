@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Posting of the rdma engine: what happens for every message, so nothing happens here that could
- * have happened before. See rdma.h; polling is in rdma_poll.c.
+ * Posting in the rdma engine. This code runs for every message, so all that can be computed before
+ * is computed when the job is prepared. See rdma.h; polling is in rdma_poll.c.
  */
 #include "p2p/engine/rdma_lane.h"
 
@@ -41,7 +41,7 @@ static void aim(const struct fb_raw_lane *lane, struct ibv_send_wr *wr, size_t a
 	else
 		wr->wr.rdma.remote_addr = lane->remote + at;
 	if (lane->verb == FB_RAW_COMPARE_SWAP) {
-		/* What the processor cannot read: the first region's, for all of them. */
+		/* The processor cannot read GPU memory: all regions have the first one's value. */
 		seen = lane->seen;
 		if (!lane->device)
 			memcpy(&seen, local, sizeof(seen));

@@ -29,7 +29,7 @@ static inline uint64_t fb_raw_identity(enum fb_raw_kind kind, int index, uint64_
 	       (number & FB_RAW_NUMBER_MASK);
 }
 
-/* Gives the request the next part's number, and has it asked for where that is due. */
+/* Gives the request the next part's number, and requests a completion if one is due. */
 static inline void fb_raw_number(struct fb_raw_lane *lane, struct ibv_send_wr *wr)
 {
 	lane->posted++;
@@ -46,10 +46,10 @@ static inline void fb_raw_number(struct fb_raw_lane *lane, struct ibv_send_wr *w
 int fb_raw_refused(const struct fb_raw_lane *lane, const char *what, int error);
 
 /*
- * Whether the lane's next requests can be made ahead. Not where the device cannot, or the request
- * is not as it was built; nor are inline bytes, which would be read before the message is there
- * that they answer. Of pieces soft-RoCE's library takes all for as long as the first (rdma-core
- * 44).
+ * Whether the lane's next request can be prepared before it is posted. It cannot if the device has
+ * no ibv_wr_start, or if addresses change from request to request. Inline bytes are read when the
+ * request is prepared, which is before the message that they answer has arrived. And soft-RoCE's
+ * library (rdma-core 44) takes all pieces of a request to be as long as the first one.
  */
 static inline bool fb_raw_makes(const struct fb_raw_lane *lane)
 {
@@ -58,8 +58,8 @@ static inline bool fb_raw_makes(const struct fb_raw_lane *lane)
 }
 
 /*
- * Makes a request, lane->wr, for which there has to be room; fb_raw_makes(). Between that and
- * fb_raw_post_made() the queue may send nothing else; receives and polling do not matter.
+ * Prepares the request lane->wr; fb_raw_makes() is true, and the queue has room for it. Until
+ * fb_raw_post_made() nothing else may be posted to the send queue; receives and polling may.
  */
 static inline void fb_raw_make(struct fb_raw_lane *lane)
 {

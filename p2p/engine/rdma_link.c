@@ -44,7 +44,7 @@ int fb_raw_open_cells(struct fb_raw_engine *e)
 	e->hosts = calloc(nranks, sizeof(*e->hosts));
 	e->links = calloc(nranks, sizeof(*e->links));
 	e->far_cells = calloc(nranks, sizeof(*e->far_cells));
-	/* Whole pages: what is registered with them is nobody else's. */
+	/* Whole pages, so that nothing else is registered with these bytes. */
 	bytes = (bytes + 4095) / 4096 * 4096;
 	e->cells = aligned_alloc(4096, bytes);
 	if (!e->hosts || !e->links || !e->far_cells || !e->cells)
@@ -94,12 +94,12 @@ static uint32_t entries_for(uint32_t wanted, uint32_t least, uint32_t most)
 }
 
 /*
- * Has queues be as deep as a job needs them, and no deeper: device and processor go through all
- * of a ring before they come back to an entry, and one that is used for a single message under
- * way should stay in their caches. A READ of 8 bytes took 2 % longer with 16384 completions and
- * 512 requests (soft-RoCE). Returns in *deepened whether all queues are closed now, in their
- * places, to be connected again. The connection manager's are made once, as deep as they can be.
- * Collective; the same on all ranks.
+ * Makes queues as deep as a job needs, and no deeper. Device and processor pass all entries of a
+ * ring before they use one again, so the ring of a job with a single message under way should fit
+ * into their caches. A READ of 8 bytes took 2 % longer with 16384 completions and 512 requests
+ * (soft-RoCE). *deepened: all queues were closed and have to be connected again; their structures
+ * stay where they are. Queues that the connection manager connects are made once, as deep as
+ * possible. Collective; the same on all ranks.
  */
 static int deepen(struct fb_raw_engine *e, const struct fb_raw_depth *need, bool *deepened)
 {
@@ -142,7 +142,7 @@ void fb_raw_close_links(struct fb_raw_engine *e)
 		close_link(e, &e->links[r]);
 }
 
-/* Makes the queues to a peer, where lanes may know them already, and notes their addresses. */
+/* Creates the queues to a peer, at the place that lanes point to, and notes their addresses. */
 static int make_link(struct fb_raw_engine *e, int peer, struct fb_rdma_address *own)
 {
 	size_t n = queues_each(e);

@@ -91,7 +91,7 @@ static int await_room(struct fb_raw_engine *e, const struct fb_raw_lane *lane)
 	return err;
 }
 
-/* Ping-pong: makes the next message of the end, which is the one who sends, as far as possible. */
+/* Ping-pong: prepares the next request of each lane of the sending end, if its lane allows that. */
 static int make_next(struct fb_raw_engine *e, struct fb_raw_end *end)
 {
 	int err = FB_OK;
@@ -160,7 +160,7 @@ static int receive_next(struct fb_raw_engine *e, struct fb_raw_end *end, uint64_
 	return err;
 }
 
-/* Waits for the next message of one end; meanwhile that of the other, if there is one, is made. */
+/* Waits for the next message of `end`. Meanwhile it prepares the request of `answer` (or NULL). */
 static int take_next(struct fb_raw_request *r, struct fb_raw_end *end, struct fb_raw_end *answer,
 		     uint64_t messages)
 {

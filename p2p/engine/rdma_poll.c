@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions of the rdma engine, and the loops of who only waits for these; see rdma.h. */
+/* Completions of the rdma engine, and the loops of ranks with a single lane; see rdma.h. */
 #include "p2p/engine/rdma_lane.h"
 
 #if FB_HAVE_VERBS
@@ -88,8 +88,8 @@ static int await(struct fb_raw_engine *e, const struct fb_raw_lane *lane, uint64
 }
 
 /*
- * Polls until the lane's request `wanted` is complete, the only one that is under way: then all of
- * this is in its time. What else comes is taken as always.
+ * Polls until the lane's request `wanted` is complete. It is the only one under way, so this loop
+ * is short: all of it is in the request's time. Other completions are handled as everywhere.
  */
 static int await_only(struct fb_raw_engine *e, struct fb_raw_lane *lane, uint64_t wanted)
 {

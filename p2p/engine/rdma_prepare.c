@@ -45,7 +45,7 @@ static void list_ends(struct fb_raw_request *r)
 	}
 }
 
-/* Messages to queues, each of which may have so many requests under way. */
+/* Distributes messages over queues, each of which may have `depth` requests under way. */
 static int share_out(const struct fb_raw_request *r, uint32_t depth,
 		     struct fb_raw_share shares[FB_RAW_LANES])
 {
@@ -64,7 +64,7 @@ static bool goes_ahead(const struct fb_raw_request *r)
 	return r->job->pattern == FB_PING_PONG;
 }
 
-/* How deep queues should be for the job: then lane_window() is what it would be of the deepest. */
+/* Queues just deep enough for the job: with deeper ones lane_window() would be no larger. */
 static struct fb_raw_depth depth_for(const struct fb_raw_request *r)
 {
 	struct fb_raw_share shares[FB_RAW_LANES];

@@ -58,7 +58,7 @@ static int make_ready(struct fb_raw_engine *e, struct fb_raw_end *end)
 			   end->base + ready);
 }
 
-/* Watched memory: a mark where the last byte of the next part will be. */
+/* Writes the mark where the last byte of the next part will arrive. */
 static void set_marks(struct fb_raw_end *end)
 {
 	for (int l = 0; l < end->nlanes; l++) {
@@ -88,7 +88,7 @@ void fb_raw_lane_expect(const struct fb_raw_request *r, const struct fb_raw_end 
 								    lane->share.bytes - 1);
 }
 
-/* Data that is new since the last time has other bytes at the ends of messages. */
+/* New data since the last run has other last bytes, so the marks have to change too. */
 static void expect_data(struct fb_raw_request *r)
 {
 	if (r->seed == r->job->data->seed)
@@ -200,7 +200,7 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Asleep until the counter is there: at first for as long as that took the last time. */
+/* Sleeps until the counter reaches `wanted`: at first for as long as the last run took. */
 static int sleep_until(struct fb_raw_request *r, const _Atomic uint64_t *counter, uint64_t wanted,
 		       int calls)
 {
@@ -225,13 +225,14 @@ static int sleep_until(struct fb_raw_request *r, const _Atomic uint64_t *counter
 }
 
 /*
- * Until all has been done for or to this rank. Who only carries things out finds that at once, and
- * no clock is read in its time. Who only has things done to it spins on a processor of its own, as
- * everybody does here: its sleeping was dear for the others. On two emulated processors READs of 8
- * bytes took 1.16 and 1.30 times as long with naps as without (two boots), and 1.05 to 1.30 times
- * where the other end woke it (futex): timers and wake-ups disturb the kernel that moves the bytes,
- * and a batch that waited for a sleeper is taken for a long one, so that the next have fewer calls.
- * Where ranks share processors it does sleep, by naps: that it wakes up late lengthens no time that
+ * Waits until the operations that other ranks carry out on this rank's memory are complete. If
+ * there are none, it returns at once and reads no clock. A passive rank with a processor of its own
+ * polls like all other ranks, because sleeping made the active rank slower. On two emulated
+ * processors READs of 8 bytes took 1.16 and 1.30 times as long when the passive rank slept by a
+ * timer (two boots), and 1.05 to 1.30 times as long when the other end woke it (futex). Timers and
+ * wake-ups disturb the kernel that moves the bytes. And the harness takes a batch that waited for a
+ * sleeping rank for a long one, so that the next batches have fewer calls. If ranks share
+ * processors, the passive rank does sleep by a timer: that it wakes up late is in no time that
  * counts. With --rdma-wait event it sleeps until its device reports the peer's number.
  */
 static int wait_passive(struct fb_raw_request *r, const _Atomic uint64_t *counter, uint64_t wanted,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Raw verbs and how messages are dealt to queue pairs: what of the rdma engine needs no device,
- * apart from it, so that it can be tested anywhere.
+ * Raw verbs, and how messages are distributed over queue pairs. This part of the rdma engine needs
+ * no device, so it is in a file of its own and can be tested on any machine.
  *
- * A lane is one queue pair's share of a flow. Small messages go to the lanes by turns; messages of
- * --rdma-stripe bytes or more are cut, and each rail carries its part of every one. Both ends
- * compute the same lanes, so that nothing of it has to be exchanged.
+ * A lane is one queue pair's share of a flow. Small messages go to the lanes in turn. Messages of
+ * --rdma-stripe bytes or more are cut, and each rail carries a part of every message. Both ends
+ * compute the same lanes, so nothing about them has to be exchanged.
  */
 #ifndef FB_P2P_ENGINE_RDMA_VERB_H
 #define FB_P2P_ENGINE_RDMA_VERB_H
@@ -19,8 +19,8 @@ enum fb_raw_verb {
 	FB_RAW_WRITE,	     /* WRITE, which the receiver's processor does not notice */
 	FB_RAW_WRITE_IMM,    /* WRITE, and a completion at the receiver */
 	FB_RAW_READ,
-	FB_RAW_FETCH_ADD,    /* atomic, 8 bytes, adds 0: what is read stays what it was */
-	FB_RAW_COMPARE_SWAP, /* atomic, 8 bytes, swaps what was read there before for itself */
+	FB_RAW_FETCH_ADD,    /* atomic, 8 bytes, adds 0, so that the memory keeps its value */
+	FB_RAW_COMPARE_SWAP, /* atomic, 8 bytes, replaces the value that is there by itself */
 	FB_RAW_VERBS,
 };
 
@@ -38,9 +38,8 @@ static inline bool fb_raw_is_atomic(enum fb_raw_verb verb)
 }
 
 /*
- * Whether the verb does what the column `algorithm` says: SEND and WRITE_IMM send, a plain WRITE
- * too where the receiver waits for it in memory, which is ping-pong; WRITE puts; READ and the
- * atomics get.
+ * Whether the verb carries out this `algorithm`. send: SEND, WRITE_IMM, and in ping-pong also a
+ * plain WRITE, because there the receiver polls its memory. put: WRITE. get: READ and the atomics.
  */
 bool fb_raw_verb_fits(enum fb_raw_verb verb, enum fb_verb algorithm, enum fb_pattern pattern);
 

@@ -40,8 +40,9 @@ static bool ucx_adjust(const struct fb_settings *settings, struct fb_case *c)
 }
 
 /*
- * All ranks must have it, and the same version: UCX does not promise that two of them understand
- * each other. Without it the engine is there all the same: its rows say why they were skipped.
+ * All ranks must have UCX in the same version, because UCX does not promise that two versions
+ * understand each other. Without it the engine opens too, so that its rows are skipped with a
+ * reason.
  */
 static int load(struct fb_ucx_engine *e)
 {
@@ -59,8 +60,8 @@ static void ucx_close(struct fb_p2p_engine *engine)
 }
 
 /*
- * UCX that is there and does not start is an error of its settings, but where nobody asked for
- * it: "all" engines are those that this machine has.
+ * If UCX was found and does not start, its settings are wrong, which is an error. With --engine all
+ * it is none: "all" means the engines that this machine has.
  */
 static int start(struct fb_ucx_engine *e)
 {

@@ -3,13 +3,13 @@
  * The ucx engine's own structures. Internal to p2p/engine/ucx*.c.
  *
  * A rank has one context and one worker of its own, beside those that the MPI library may have.
- * Workers' addresses are exchanged through MPI when the engine is opened; an endpoint to a peer is
- * made at the first job that needs it, together with the peer, and both ends then swap a message:
- * UCX finds its transports by that, and does not do so within a measurement.
+ * Workers' addresses are exchanged through MPI when the engine is opened. Both ends create their
+ * endpoints at the first job that needs them, and then exchange a message. UCX chooses and connects
+ * its transports at the first message, so this does not happen within a measurement.
  *
- * UCX moves bytes only while somebody calls it, often on both sides. So waiting always progresses
- * the worker, passive ends of put and get too, and a rank that is through keeps on until all
- * others are (settle), before it waits for them in MPI or at a barrier.
+ * UCX moves bytes only while a rank calls it, often on both sides. So every wait progresses the
+ * worker, also on passive ends of put and get. A rank that has finished goes on with this until all
+ * ranks have finished (settle); only then it waits in MPI or at a barrier.
  */
 #ifndef FB_P2P_ENGINE_UCX_H
 #define FB_P2P_ENGINE_UCX_H
@@ -69,7 +69,11 @@ struct fb_ucx_engine {
 	struct fb_ucx_request *live[FB_UCX_REQUESTS];
 	fb_ucx_status failed; /* the error of a callback, below 0; 0: none */
 	char *hello; /* bytes that are under way from and to new peers, or NULL */
-	int own[2], all[2]; /* in rounds of new peers, -1 where not: error (or 0), all is there */
+	/*
+	 * Rounds in which ranks agree while new peers connect: {error or 0, whether all its bytes
+	 * have come} of this rank and of all ranks. -1: no value.
+	 */
+	int own[2], all[2];
 };
 
 /* In front of an active message. */
@@ -111,7 +115,7 @@ struct fb_ucx_request {
 	bool announced; /* `ready` was called: not a load */
 	struct fb_ucx_end *ends; /* [nends] in the order of flows */
 	int nends;
-	uint64_t completions; /* one-sided, near: as in fb_job_completed */
+	uint64_t completions; /* one-sided, same host: value that its counter has to reach */
 	char path[FB_PATH_CHARS];
 };
 
@@ -130,8 +134,9 @@ void fb_ucx_stop(struct fb_ucx_engine *e);
 int fb_ucx_connect(struct fb_ucx_engine *e, const int *peers, int n);
 
 /*
- * Collective. Lets peers reach [base, base + bytes), which they may use until the engine is closed.
- * Returns which share it is, or an error, the same on all ranks (printed).
+ * Collective. Registers [base, base + bytes) and exchanges its keys, so that peers can put to it
+ * and get from it until the engine is closed. Returns the index in `share`, or an error (< 0), the
+ * same on all ranks (printed).
  */
 int fb_ucx_share_memory(struct fb_ucx_engine *e, void *base, size_t bytes);
 
@@ -143,7 +148,10 @@ int fb_ucx_barrier(struct fb_ucx_engine *e);
 
 /* --- ucx_wait.c ------------------------------------------------------------------------------ */
 
-/* Progress, or one more look in vain. An error (printed) of a callback, or when time is over. */
+/*
+ * Progresses the worker once. An error (printed) of a callback, or if the time of --timeout has
+ * passed.
+ */
 int fb_ucx_again(struct fb_ucx_engine *e, struct fb_spin *spin);
 
 /* Waits for what `call` (for messages) returned, and frees it. 0 or an error (printed). */

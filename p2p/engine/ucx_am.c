@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Active messages of the ucx engine, as they arrive. Each says which message of which flow it is,
- * so it goes straight to its place: small ones are copied from UCX's buffer, of large ones only a
- * notice comes, upon which they are fetched.
+ * Receives active messages of the ucx engine. The header of each names the flow and the message, so
+ * the data goes directly to its final place. Small messages are copied from UCX's buffer. For large
+ * messages only the header arrives, and this code then fetches the data.
  */
 #include "p2p/engine/ucx.h"
 
@@ -21,7 +21,7 @@ static struct fb_ucx_end *end_of(struct fb_ucx_engine *e, const struct fb_ucx_he
 	return NULL;
 }
 
-/* A large one is there. */
+/* UCX calls it when the data of a large message has been fetched. */
 static void fetched(void *request, fb_ucx_status status, size_t bytes, void *user)
 {
 	struct fb_ucx_end *end = user;
@@ -63,7 +63,7 @@ static fb_ucx_status arrived(void *arg, const void *bytes_of_header, size_t head
 		memcpy(&header, bytes_of_header, sizeof(header));
 		end = end_of(e, &header);
 	}
-	/* Not one that anybody here waits for: never, as ranks begin and end jobs together. */
+	/* No end waits for it. That does not happen, because ranks begin and end jobs together. */
 	if (!end || bytes != end->request->job->bytes) {
 		e->failed = FB_UCX_LAST_ERROR;
 		return FB_UCX_OK;

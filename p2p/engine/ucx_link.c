@@ -98,7 +98,7 @@ static void post_hello(struct fb_ucx_engine *e, const int *peers, int n, fb_ucx_
 	}
 }
 
-/* 1: bytes of both directions are complete, and flushed behind that; 0; or an error (printed). */
+/* 1: bytes of both directions have arrived and been flushed; 0: not yet; or an error (printed). */
 static int look_at_hello(struct fb_ucx_engine *e, const int *peers, int n, fb_ucx_pending *pending,
 			 bool *flushes)
 {
@@ -121,9 +121,10 @@ static int look_at_hello(struct fb_ucx_engine *e, const int *peers, int n, fb_uc
 
 /* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): MPI_Test() waits. */
 /*
- * Exchanges a byte with each new peer, all at the same time; then all are connected. A peer that
- * has an error sends nothing, so no rank waits for its peers alone: in rounds all ranks tell each
- * other whether they are through or have an error, and progress the worker meanwhile.
+ * Exchanges a byte with each new peer, all at the same time; then all are connected. A peer with an
+ * error sends nothing, so a rank must not only wait for its peers' bytes. Instead all ranks tell
+ * each other in rounds whether they have finished or have an error, and progress the worker
+ * meanwhile.
  */
 static int exchange_hello(struct fb_ucx_engine *e, const int *peers, int n)
 {
@@ -151,7 +152,7 @@ static int exchange_hello(struct fb_ucx_engine *e, const int *peers, int n)
 				is = look_at_hello(e, peers, n, pending, &flushes);
 			err = is < 0 ? is : err;
 			stop = fb_ucx_again(e, &spin);
-			/* The others hear of this rank's errors in the next round. */
+			/* The other ranks learn of this rank's errors in the next round. */
 			if (e->failed && stop != FB_ETIMEOUT) {
 				err = FB_ESYS;
 				stop = FB_OK;
@@ -161,7 +162,7 @@ static int exchange_hello(struct fb_ucx_engine *e, const int *peers, int n)
 	} while (!stop && !e->all[0] && e->all[1]);
 	free(pending);
 	err = stop ? stop : e->all[0];
-	/* After an error UCX may still write to it, until the worker ends. */
+	/* After an error UCX may still write to `hello`, until the worker is destroyed. */
 	if (!err) {
 		free(e->hello);
 		e->hello = NULL;
@@ -268,7 +269,7 @@ int fb_ucx_reach(struct fb_ucx_engine *e, int share, int peer, void **rkey)
 	return FB_OK;
 }
 
-/* All at once; every rank closes its own, which may need the peers' help. */
+/* Closes all endpoints at the same time, because closing one may need progress at its peer. */
 static void close_links(struct fb_ucx_engine *e)
 {
 	fb_ucx_pending *pending = calloc((size_t)e->world->nranks, sizeof(*pending));
@@ -279,7 +280,7 @@ static void close_links(struct fb_ucx_engine *e)
 		for (int s = 0; s < FB_UCX_SHARES; s++)
 			if (link->rkey[s])
 				e->ucx.rkey_destroy(link->rkey[s]);
-		/* The worker takes those with it that never had a peer. */
+		/* Endpoints that were never connected are destroyed with the worker. */
 		if (link->connected)
 			pending[r] = e->ucx.ep_close_nbx(link->ep, &plain);
 	}

@@ -85,7 +85,7 @@ static int make_request(struct fb_ucx_engine *e, const struct fb_case *c,
 	r->job = job;
 	r->serial = e->serial;
 	r->verb = fb_ucx_verb_of(c->protocol);
-	/* The load of probes by put or get, which is sent. */
+	/* Probes by put or get have a load that uses send. */
 	if (job->verb == FB_SEND && r->verb >= FB_UCX_PUT && job->pattern != FB_PING_PONG)
 		r->verb = FB_UCX_TAG;
 	r->ends = calloc((size_t)job->nflows + 1, sizeof(*r->ends));

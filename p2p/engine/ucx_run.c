@@ -134,8 +134,8 @@ static int put_next(struct fb_ucx_request *r, struct fb_ucx_end *end)
 }
 
 /*
- * Equal, not greater: the peer puts no further number before it has an answer, and one that has
- * come in part only is another than both.
+ * Polls until the number is equal, not greater: the peer puts no further number before it has an
+ * answer, and a number of which only a part has arrived could be greater.
  */
 static int watch_next(struct fb_ucx_request *r, struct fb_ucx_end *end)
 {
@@ -180,8 +180,9 @@ static int ping_pong(struct fb_ucx_request *r, int n)
 }
 
 /*
- * All that this rank has put is at its target, and what it has to say about messages that came is
- * on its way. (A flush of the worker knows nothing of what waits for room in a peer's queue.)
+ * Waits until all that this rank has put is at its target, and until UCX has sent what it still has
+ * to send about received messages. (A flush of the worker does not include messages that wait for
+ * room in a peer's queue.)
  */
 static int flush(struct fb_ucx_request *r, bool puts)
 {
@@ -198,7 +199,7 @@ static int flush(struct fb_ucx_request *r, bool puts)
 	return err;
 }
 
-/* The counter that says how many others are through, if both ends of a flow can reach it. */
+/* The counter of flows completed for `rank`; NULL: `peer` is on another host, or on a GPU. */
 static _Atomic uint64_t *counter_of(const struct fb_ucx_request *r, int peer, int rank)
 {
 	if (r->job->segment->ops->device || !fb_job_completed(r->job, peer))
@@ -242,7 +243,7 @@ static int signal_and_wait(struct fb_ucx_request *r)
 	return err;
 }
 
-/* Window by window where a flush ends each, else as many windows as there are calls at once. */
+/* One window after the other if each ends in a flush; else the windows of all calls at once. */
 static int windows(struct fb_ucx_request *r, int ncalls)
 {
 	bool puts = r->verb == FB_UCX_PUT;
@@ -279,7 +280,7 @@ int fb_ucx_run(struct fb_p2p_request *request, int ncalls)
 	if (!r->nends)
 		return FB_OK;
 	err = r->job->pattern == FB_PING_PONG ? ping_pong(r, ncalls) : windows(r, ncalls);
-	/* A receiver of a load goes on to wait in MPI for a sender that may need its help. */
+	/* A receiver of a load waits in MPI next, while its sender may still need its progress. */
 	if (!err && !r->announced && r->ends[0].role != FB_UCX_POSTS)
 		err = flush(r, false);
 	return err;

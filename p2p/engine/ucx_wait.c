@@ -19,7 +19,7 @@ int fb_ucx_wait(struct fb_ucx_engine *e, fb_ucx_pending pending, const char *cal
 	struct fb_spin spin = {.yields = e->world->oversubscribed};
 	int is, err = FB_OK;
 
-	/* After an error of waiting it is still UCX's: the job ends. */
+	/* After an error UCX still uses the request, so it is not freed: the job ends. */
 	while (!err && !(is = fb_ucx_complete(&e->ucx, &pending, call, peer)))
 		err = fb_ucx_again(e, &spin);
 	return err ? err : is < 0 ? is : FB_OK;

@@ -226,7 +226,7 @@ static const struct fb_memory_ops *ops_of(const struct instance *i, bool host)
 	return host ? &fb_memory_host : i->device.ops;
 }
 
-/* Which elements of the rank's data a region holds: those of no other. */
+/* Index of a region's first element in the rank's data; regions have no element in common. */
 static uint64_t first_of(const struct instance *i, int copy, int k, size_t elements)
 {
 	return ((uint64_t)copy * (uint64_t)i->job.regions + (uint64_t)k) * elements;

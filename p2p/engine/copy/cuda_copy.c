@@ -6,16 +6,17 @@
  * trip of 8 bytes takes 9.3 us on two H100 (results/reference/h100x2), most of which the host and
  * the stream take. The mover has not been timed beside it.
  *
- * put and get are copies on a stream of the sender's or the receiver's. With `send` both streams
- * meet on flags of one bit in GPU memory, by stream memory operations, so that calls follow each
- * other without the host and can be replayed from a graph. Each flow has two: READY, which the
- * receiver sets at the sender before a window, and DONE, which the sender sets at the receiver
- * behind it. Who waits for a flag resets it; it is set again only after that, because READY is
- * set behind the wait for DONE, and DONE behind the wait for READY. In ping_pong the answer is
- * the permission for the next message, so there is no READY.
+ * A put is a copy on a stream of the sender, and a get a copy on a stream of the receiver. With
+ * `send` both streams synchronise by flags in GPU memory, which stream memory operations set and
+ * wait for. So calls follow each other without the host, and a graph can replay them. Each flow has
+ * two flags. The receiver sets READY at the sender before a window. The sender sets DONE at the
+ * receiver after the window. The stream that waits for a flag resets it. A flag is set again only
+ * after that, because a receiver sets READY after it has waited for DONE, and a sender sets DONE
+ * after it has waited for READY. In ping_pong there is no READY, because an answer is the
+ * permission for the next message.
  *
- * Writes of flags are without CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER: each is behind all that
- * the stream did before, for whoever reads it on any GPU.
+ * Flags are written without CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, so any GPU that sees a flag
+ * also sees all that the stream did before.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,8 +118,8 @@ static int copy(const struct fb_job *job, const struct fb_flow *flow, int k, voi
 }
 
 /*
- * A flag of each flow that this rank sends, or receives: READY is the sender's to wait for, and
- * DONE the receiver's.
+ * Sets or waits for one flag of each flow that this rank sends, or of each that it receives: the
+ * sender of a flow waits for READY and sets DONE, the receiver sets READY and waits for DONE.
  */
 static int flags(const struct fb_p2p_timed_request *r, bool sends, enum flag which, void *stream)
 {
@@ -134,7 +135,7 @@ static int flags(const struct fb_p2p_timed_request *r, bool sends, enum flag whi
 	return err;
 }
 
-/* All flows' messages in turn, so that none is behind all of another's. */
+/* Enqueues messages of all flows in turn, so that no flow waits for all messages of another. */
 static int enqueue_window(struct fb_p2p_timed_request *r, void *stream)
 {
 	const struct fb_job *job = r->base.job;

@@ -4,9 +4,10 @@
 
 enum {
 	THREADS = 512,
-	BLOCKS = 32,                /* enough to pull over 18 NVLinks; a push gains by all, */
-	BLOCK_BYTES = 32 << 10,     /* so there is a block for each such piece up to BLOCKS, */
-	MORE_BYTES = 128 << 10,     /* and above that for each of these */
+	/* A get reaches the rate of 18 NVLinks with BLOCKS blocks; a put gains from more blocks. */
+	BLOCKS = 32,
+	BLOCK_BYTES = 32 << 10, /* one block for each piece of this size, up to BLOCKS; */
+	MORE_BYTES = 128 << 10, /* more blocks only if each has this many bytes */
 	WARP_BYTES = 512,           /* messages up to here are moved by warps, */
 	TEAM_BYTES = 64 << 10,      /* and up to here by blocks */
 };
@@ -121,7 +122,7 @@ static uint64_t mail_of(const struct fb_p2p_view *view, int f)
 void fb_p2p_build_ping_pong(const struct fb_p2p_view *view, struct fb_p2p_ping_pong *launch)
 {
 	const struct fb_job *job = view->job;
-	/* Flow 0 is the one there and flow 1 the one back, on both of the ranks. */
+	/* On both ranks flow 0 carries the messages and flow 1 the answers. */
 	int mine = job->flows[0].src == view->rank ? 0 : 1;
 	const struct fb_flow *out = &job->flows[mine], *in = &job->flows[1 - mine];
 	uint64_t own = links_of(view, view->rank);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a job to what engine cuda launches on a rank: which blocks, which flows, where from and
- * where to. Pure, without CUDA, so that tests run it with the emulator.
+ * Makes from a job what engine cuda launches on a rank: blocks, flows, and addresses. Pure and
+ * without CUDA, so that tests run it with the emulator.
  *
- * A rank's part of the links, memory in which ranks count for each other, holds: how many calls
- * its blocks have made, times by the device's clock, counters of the flows it receives, the
- * lines of the message that comes in by protocol ll, and pages of which it chooses one to get a
- * small message of ping_pong in.
+ * The links are memory in which ranks signal each other. A rank's part holds: the number of calls
+ * that each of its blocks has made, times by the device's clock, counters of the flows that it
+ * receives, the lines into which messages of protocol ll arrive, and pages of which it chooses the
+ * nearest to wait at in ping_pong (cuda_near.h).
  */
 #ifndef FB_P2P_ENGINE_CUDA_BUILD_H
 #define FB_P2P_ENGINE_CUDA_BUILD_H
@@ -19,7 +19,7 @@ enum {
 	FB_P2P_LINKS_TIMES = 4 << 10,
 	FB_P2P_LINKS_COUNTERS = 16 << 10, /* 8 bytes for each block, one flow after the other */
 	FB_P2P_LINKS_LINES = 256 << 10,
-	FB_P2P_LINKS_NEAR = 384 << 10,    /* pages, the nearest of which stands in for both */
+	FB_P2P_LINKS_NEAR = 384 << 10,    /* pages; the nearest is used in place of both above */
 	FB_P2P_LINKS_BYTES = 512 << 10,
 };
 
@@ -30,7 +30,7 @@ struct fb_p2p_shape {
 	uint32_t blocks;  /* of this rank's launch: movers, or 1 where it only waits */
 };
 
-/* What the user wishes (0: nothing), and multiprocessors of the least GPU. */
+/* What options demand (0: no option), and the multiprocessors of the GPU that has fewest. */
 struct fb_p2p_limits {
 	uint64_t channels, threads;
 	int sms;

@@ -146,8 +146,9 @@ static int enqueue(void *request, void *stream)
 }
 
 /*
- * Behind the request's own memory. Counters begin at 0. Kernels are loaded now: at first use that
- * may be inside of a capture, or wait for a kernel that waits for this rank.
+ * Counters begin at 0. Kernels are loaded here, because CUDA would otherwise load them at their
+ * first launch. That could be within a capture, or it could wait for a running kernel that itself
+ * waits for this rank.
  */
 static int set_up(struct fb_p2p_device_request *base, const struct fb_case *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Times by CUDA events around single calls: common/cuda/gpu_stream.h takes them around batches,
- * and calls of much data come one by one. Calls that an event would lengthen have none. For files
- * that include CUDA's headers.
+ * Times by CUDA events around single calls. (common/cuda/gpu_stream.h has events around batches of
+ * calls, but calls that move much data are not batched.) Short calls, which an event would lengthen
+ * noticeably, have no events. For files that include CUDA's headers.
  */
 #ifndef FB_P2P_ENGINE_CUDA_CUDA_EVENTS_H
 #define FB_P2P_ENGINE_CUDA_CUDA_EVENTS_H
@@ -24,8 +24,8 @@ struct fb_p2p_events {
 };
 
 /*
- * Local, with `events` zeroed: for calls of so many messages of so many bytes. 0 or FB_ESYS
- * (printed). Close also after an error.
+ * Local, with `events` zeroed: creates events if a call moves enough bytes, `messages` messages of
+ * the case's size. 0 or FB_ESYS (printed). Close also after an error.
  */
 int fb_p2p_events_open(struct fb_p2p_events *events, const struct fb_case *c, int messages,
 		       uint64_t bytes);

@@ -22,7 +22,7 @@ __global__ void BOUNDS fb_p2p_ll_kernel(const __grid_constant__ struct fb_p2p_pi
 	fb_p2p_run_ping_pong(&launch, true);
 }
 
-/* Looks that follow each other, as each one's address needs the value of the one before. */
+/* Dependent loads: the address of each needs the value of the one before, so none overlap. */
 static __device__ uint64_t look_at(uint64_t address)
 {
 	enum { LOOKS = 8 };
@@ -34,7 +34,7 @@ static __device__ uint64_t look_at(uint64_t address)
 	return (uint64_t)(clock64() - began) / LOOKS;
 }
 
-/* The least of some times each: the first one finds no translation of the address. */
+/* Takes the least of several times for each page: the first load has to translate the address. */
 __global__ void fb_p2p_near_kernel(const __grid_constant__ struct fb_p2p_near launch)
 {
 	enum { TIMES = 4 };

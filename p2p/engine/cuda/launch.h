@@ -2,9 +2,9 @@
 /*
  * What engine cuda launches: plain data, for C and for CUDA. Addresses are numbers.
  *
- * Counters and flags are never reset within a request: what they count up to follows from the
- * number of calls a block has made (its epoch), which it keeps in device memory, so that a launch
- * depends on nothing the host knows and can be captured and replayed.
+ * Counters and flags are never reset within a request. The value that a block waits for follows
+ * from the number of calls that it has made (its epoch). The block keeps the epoch in device
+ * memory. So a launch has no arguments that change, and can be captured and replayed.
  */
 #ifndef FB_P2P_ENGINE_CUDA_LAUNCH_H
 #define FB_P2P_ENGINE_CUDA_LAUNCH_H
@@ -17,8 +17,8 @@ enum {
 	FB_P2P_MOST_THREADS = 640,
 	FB_P2P_TIMES = 1024,         /* calls of which the device's clock is kept */
 	FB_P2P_LL_BYTES = 64 << 10,  /* longest message of protocol ll */
-	FB_P2P_PAGE = 4 << 10,       /* whose bytes are equally near to a multiprocessor */
-	FB_P2P_NEAR_PAGES = 32,      /* of which a rank takes the nearest to wait at */
+	FB_P2P_PAGE = 4 << 10,       /* all its bytes are equally far from a multiprocessor */
+	FB_P2P_NEAR_PAGES = 32,      /* a rank waits at the nearest of these */
 };
 
 /* Which threads move a message together. */
@@ -28,7 +28,7 @@ enum fb_p2p_team {
 	FB_P2P_GRID,
 };
 
-/* Where messages of a flow come from and go to: message k at k % regions * stride. */
+/* Source and destination of a flow's messages; message k is at k % regions * stride of both. */
 struct fb_p2p_way {
 	uint64_t from, to;
 	uint64_t counters; /* at the receiver, one of 8 bytes for each block; 0: nobody waits */
@@ -41,7 +41,7 @@ struct fb_p2p_window {
 	uint64_t bytes, stride;
 	uint64_t epochs;    /* [blocks] in own memory: calls made */
 	uint32_t nout, nin, window, regions;
-	uint32_t in_blocks; /* that each flow coming in is moved by */
+	uint32_t in_blocks; /* blocks of the sender that move each incoming flow */
 	uint32_t team;      /* enum fb_p2p_team */
 };
 
@@ -49,7 +49,7 @@ struct fb_p2p_window {
 struct fb_p2p_ping_pong {
 	uint64_t from;         /* own message */
 	uint64_t to;           /* direct: where the peer gets it */
-	uint64_t landed;       /* ll: where the message that has come goes */
+	uint64_t landed;       /* ll: where a message that has arrived is copied to */
 	uint64_t out, in;      /* direct: counters as above; ll: lines, the peer's and own */
 	uint64_t bytes;
 	uint64_t epochs;       /* [blocks] in own memory: calls made */

@@ -6,8 +6,9 @@
  * It has loops of its own beside engine mover-nccl (p2p/engine/over.c), because the mover has one
  * communicator without registrations, and no graphs. The mover has not been timed beside it.
  *
- * Buffers that are registered with a communicator, by a window too, peers on the host may map, so
- * that messages of NCCL's protocol `simple` are copied once; whether they are NCCL decides.
+ * If buffers are registered with a communicator (also by a window), peers on the same host may map
+ * them, so that a message of NCCL's protocol Simple is copied only once. NCCL decides whether it
+ * does so.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static bool nccl_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 	enum fb_nccl_registration how = fb_nccl_registration_of(c->registration);
 
 	(void)job;
-	/* Sends and receives would run as with windows, and the row would be no other. */
+	/* NCCL's copy engines send no messages, so the row would only repeat that of windows. */
 	if (how == FB_NCCL_WINDOW_COPY)
 		snprintf(reason, FB_REASON_CHARS, "NCCL's copy engines cannot do send");
 	else if (!e->has_nccl)
@@ -138,7 +139,7 @@ static void nccl_release(struct fb_p2p_request *request)
 	free(r);
 }
 
-/* One call outside of timing: NCCL connects ranks at their first message, not in a capture. */
+/* One call that is not timed: NCCL connects ranks at their first message, outside of a capture. */
 static int try_call(struct nccl_p2p_request *r)
 {
 	int err = r->base.stream ? fb_gpu_stream_start(r->base.stream) : FB_OK;
@@ -167,7 +168,7 @@ static int set_up(struct fb_p2p_device_request *base, const struct fb_case *c)
 	if (r->base.stream)
 		fb_gpu_stream_watch(r->base.stream, poll, r);
 	err = try_call(r);
-	/* After an error of a call a communicator is good for nothing; the next case makes one. */
+	/* After an error a communicator cannot be used again; the next case makes a new one. */
 	if (err) {
 		fb_nccl_group_drop(&e->groups, &e->nccl, r->group);
 		return err;

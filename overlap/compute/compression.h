@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The error that compressing gradients causes in their sum over ranks. Each rank draws gradients
- * from the normal distribution; they are compressed, added up as the collective does, and compared
- * with the sum in f64. The result is the length of the difference over the length of the sum, the
- * same on all ranks. -1 without memory.
+ * The error that compressing gradients causes in their sum over ranks. Gradients of each rank are
+ * drawn from the normal distribution, compressed, and added up as the collective does it. The
+ * result is the relative error against the sum in f64: the length of the difference (as a vector),
+ * divided by the length of the sum. It is the same on all ranks. -1 if memory is exhausted.
  */
 #ifndef FB_OVERLAP_COMPUTE_COMPRESSION_H
 #define FB_OVERLAP_COMPUTE_COMPRESSION_H

@@ -27,8 +27,8 @@ struct fb_host_compute {
 };
 
 /*
- * Local: room for that work; once for each kind and size before it runs. FB_OK or FB_ENOMEM (not
- * printed). A zeroed structure is open. Close also after an error.
+ * Local: allocates the memory that the work needs. Call it for each kind and size before it runs.
+ * FB_OK or FB_ENOMEM (not printed). A zeroed structure is open. Close also after an error.
  */
 int fb_host_compute_room(struct fb_host_compute *compute, const struct fb_work *work);
 void fb_host_compute_close(struct fb_host_compute *compute);
@@ -37,7 +37,7 @@ void fb_host_compute_close(struct fb_host_compute *compute);
 void fb_host_compute_run(struct fb_host_compute *compute, const struct fb_work *work,
 			 unsigned part, unsigned parts);
 
-/* Whether the library's product of small matrices is near the loop's. */
+/* Whether OpenBLAS multiplies small matrices rightly, compared with the project's loop. */
 bool fb_host_blas_right(const struct fb_openblas *blas);
 
 #endif

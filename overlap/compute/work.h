@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a task computes: a kind and sizes. How long it takes follows from them. Results are not
- * used; elements are f32 on processors and, in products, bf16 on GPUs.
+ * What a task computes: a kind and sizes. Only the time that it takes matters, so its results are
+ * not used. Elements are f32; products on GPUs use bf16.
  */
 #ifndef FB_OVERLAP_COMPUTE_WORK_H
 #define FB_OVERLAP_COMPUTE_WORK_H

@@ -209,7 +209,7 @@ static int add_passes(struct fb_step_state *s, int schedule)
 	return err;
 }
 
-/* Engines are opened here, on all groups that some step has, as `can` must not communicate. */
+/* Opens engines on all groups of a step, because fb_program.can must not communicate. */
 static int open_engines(struct fb_step_state *s, const struct fb_step_pass *pass)
 {
 	const struct fb_case nominal = {.datatype = FB_F32, .bytes = 1 << 20};
@@ -218,13 +218,13 @@ static int open_engines(struct fb_step_state *s, const struct fb_step_pass *pass
 	struct fb_dag dag = {.rank = 0};
 	int err = FB_OK;
 
-	/* No engine is named yet: a step that only GPUs can run has groups, too. */
+	/* The engine is not known here: a step that only GPUs can run also needs its groups. */
 	if (s->program->can && !s->program->can(&b, ignored)) {
 		b.device = true;
 		if (!s->program->can(&b, ignored))
 			return FB_OK;
 	}
-	/* Without its dependencies: small pieces of a nominal step are thousands of tasks. */
+	/* Not linked, because a nominal step cut into small pieces has thousands of tasks. */
 	fb_dag_open(&dag, b.rank, b.nranks);
 	s->program->build(&dag, &b);
 	if (dag.err)
@@ -237,7 +237,7 @@ static int open_engines(struct fb_step_state *s, const struct fb_step_pass *pass
 	return err;
 }
 
-/* Lets algorithms and reductions be those of the pass's collective. */
+/* Makes the axes of algorithms and reductions those of the pass's collective. */
 static void tell_collective(const struct fb_step_state *s, const struct fb_step_pass *pass)
 {
 	const struct fb_case c = {.datatype = FB_U8};
@@ -292,8 +292,8 @@ const struct fb_step_pass *fb_step_pass_of(const struct fb_step_state *s, const 
 }
 
 /*
- * Whether all ranks find the same: groups that are parts of a world of several hosts may differ in
- * what joins them, and then setup asks all of them.
+ * Whether fb_step_can_communicate() gives the same answer on all ranks. With several hosts some
+ * groups may be within a host and others not; then setup agrees on the answer (agree_on_engines).
  */
 static bool is_alike(const struct fb_step_state *s, const struct fb_dag *dag)
 {

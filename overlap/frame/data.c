@@ -3,8 +3,8 @@
  * The content of memory before a step, and the content that it must have afterwards.
  *
  * Each set of test data has a seed of its own, so that the expected content of an output does not
- * depend on how the step ran. Memory that nobody writes stays poison; gaps between buffers are
- * checked as well.
+ * depend on how the step ran. Memory that no task writes keeps its poison value; the gaps between
+ * buffers are checked for it.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -63,8 +63,9 @@ struct fb_step_pass {
 };
 
 /*
- * The groups of one partition and an engine on this rank's, kept for all cases that have them.
- * Partitions of other names are other groups even of the same ranks: each has an order of its own.
+ * This rank's group of one partition, with an engine. It is kept for all cases that use it.
+ * Partitions with different names have different groups (and communicators), even if their ranks
+ * are the same, because the collectives of each partition have an order of their own.
  */
 struct fb_step_groups {
 	const char *name;
@@ -74,14 +75,14 @@ struct fb_step_groups {
 	struct fb_collectives collectives; /* open if it is in one */
 };
 
-/* How many tokens take the time that was asked for; the same in all cases of a run. */
+/* The number of tokens whose computing takes --compute; found once, used by all cases of a run. */
 struct fb_step_work {
 	uint64_t elements, tokens;
 	int schedule; /* 0 unless schedules have tokens of their own */
 	bool device;
 };
 
-/* --background-force, of engines with plans and of NCCL: whether it names something there. */
+/* --background-force: what it names of engines with plans (`planned`), and of NCCL (`of_nccl`). */
 struct fb_step_forced {
 	bool planned, of_nccl;
 	char text[64];
@@ -103,7 +104,11 @@ struct fb_step_state {
 	struct fb_step_pass *passes;
 	struct fb_step_groups **groups;
 	struct fb_step_forced forced; /* if own->background_force */
-	int together; /* fewest collectives at once of what is opened: a base has its row's */
+	/*
+	 * At least so many collectives at once are assumed by a step that is opened now. A row's
+	 * base is opened with the row's number, so that kernels have the same shape in both.
+	 */
+	int together;
 	struct fb_step_work *work;
 	size_t npasses, ngroups, nwork;
 	struct fb_gpu_compute **gpus; /* [nranks]: on this rank's GPU, and on others that it
@@ -123,9 +128,9 @@ struct fb_step_state {
 enum fb_step_measure {
 	FB_MEASURE_COMPUTE,       /* computing alone */
 	FB_MEASURE_COMMUNICATION, /* communicating alone */
-	FB_MEASURE_BUSY_COMPUTE,  /* tasks' times added up: in the step */
+	FB_MEASURE_BUSY_COMPUTE,  /* sum of the tasks' times within the step */
 	FB_MEASURE_BUSY_COMMUNICATION,
-	FB_MEASURE_ALONE_COMPUTE, /* the same when they run alone */
+	FB_MEASURE_ALONE_COMPUTE, /* sum of the tasks' times when this part runs alone */
 	FB_MEASURE_ALONE_COMMUNICATION,
 	FB_MEASURE_BASE,          /* the step that this one is compared with */
 	FB_MEASURE_BACKGROUND,    /* other traffic alone */
@@ -164,7 +169,7 @@ struct fb_step_instance {
 	struct fb_step_sample *samples; /* of all repetitions so far, in order */
 	size_t nsamples, room;
 	struct fb_step_instance *base; /* what it is compared with, in the same memory; or NULL */
-	bool has_tokens;             /* their number is given, or a rank computes for them */
+	bool has_tokens;             /* --tokens gives a number, or some rank has work for tokens */
 	uint64_t found;              /* value of an axis that was found by measuring; 0: none */
 	bool busy_known;             /* `busy` has been measured, or cannot be */
 	struct fb_gpu_busy_shares busy;
@@ -249,7 +254,7 @@ struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *
  */
 int fb_step_set_up(void *state, const struct fb_case *c, void **instance);
 void fb_step_tear_down(void *instance);
-/* Threads of this node's ranks are more than its processors: computing, and communicating. */
+/* Whether this node's ranks have more computing and communicating threads than processors. */
 bool fb_step_crowded(const struct fb_step_instance *i);
 int fb_step_prime(void *instance);
 int fb_step_check(void *instance, int calls, struct fb_mismatch *bad);
@@ -262,7 +267,7 @@ int fb_step_check(void *instance, int calls, struct fb_mismatch *bad);
 int fb_step_open_background(struct fb_step_state *s);
 /* Whether the engine has what --background-force names; else the reason. */
 bool fb_step_background_can(const struct fb_step_state *s, const char *engine, char *reason);
-/* Makes of a row's case one for the traffic on the engine. */
+/* Changes a row's case into one for the background traffic on `engine`. */
 void fb_step_background_case(const struct fb_step_state *s, const char *engine,
 			     struct fb_case *key);
 /* Adds to the row's path what carries the traffic, if there is any. */
@@ -274,14 +279,16 @@ uint64_t fb_step_background(const struct fb_step_instance *i);
 
 /* --- work.c: computing ------------------------------------------------------------------------
  *
- * Collective: i->build.tokens, i->dag for them, and the memory to compute on. 0 or an error
- * (printed), the same on all ranks.
+ * Collective: finds i->build.tokens, builds i->dag for them, and allocates the memory to compute
+ * on. 0 or an error (printed), the same on all ranks.
  */
 int fb_step_open_work(struct fb_step_instance *i);
 void fb_step_close_work(struct fb_step_instance *i);
 /* Local: puts what a task computes on a cudaStream_t of its lane's GPU. 0 or FB_ESYS (printed). */
 int fb_step_enqueue_work(const struct fb_step_instance *i, int task, void *stream);
-/* Local: a stream of --compute-sms for a lane that computes; *stream untouched: none is needed. */
+/*
+ * Local: a stream limited to --compute-sms, for a lane that computes; *stream untouched: no limit.
+ */
 int fb_step_lane_stream(const struct fb_step_instance *i, int lane, int priority, void *stream);
 /* Floating-point operations of the step on this rank. */
 double fb_step_flop(const struct fb_dag *dag);
@@ -295,7 +302,7 @@ void fb_step_compute_text(const struct fb_step_instance *i, char *text, size_t n
 int fb_step_run_parts(struct fb_step_instance *i, unsigned parts, int calls);
 /* Local, not timed: makes a run of these parts ready; copies what communication alone needs. */
 int fb_step_ready(struct fb_step_instance *i, unsigned parts, int calls);
-/* fb_program.settle: the parts alone, behind each step. */
+/* fb_program.settle: measures the parts alone after each timed step. */
 int fb_step_settle(void *instance);
 
 /*

@@ -145,8 +145,8 @@ static uint64_t buffer_elements(const struct fb_task *t, int n, int rank, bool o
 }
 
 /*
- * Elements of the largest buffer that any rank has in the task's collective. Buffers of ranks may
- * be of unlike sizes, and all ranks must choose alike by this one.
+ * Elements of the largest buffer that any rank has in the task's collective. Ranks' buffers may
+ * differ in size, and all ranks have to choose the same algorithm, so they choose by this size.
  */
 static uint64_t largest_buffer(const struct fb_dag *dag, const struct fb_task *t)
 {
@@ -178,7 +178,7 @@ struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *
 	if (dag->lanes[t->lane].background)
 		fb_step_background_case(s, engine_of(&dag->partitions[t->partition], c->engine),
 					&key);
-	/* Groups of one node beside groups across nodes: there nothing is left for the network. */
+	/* This group is within one node, so it uses only the shared-memory half of shm+NETWORK. */
 	g = find_groups(s, &dag->partitions[t->partition], key.engine);
 	if (g && g->group.nnodes == 1 && s->session->world->nnodes > 1 &&
 	    !strncmp(key.transport, "shm+", 4))

@@ -92,8 +92,9 @@ static int prepare_call(struct fb_step_instance *i, int t)
 }
 
 /*
- * Lanes on which a rank communicates, of the rank that has most: at most so many collectives are
- * under way at once. All ranks have the same number, as it decides what shape kernels have.
+ * The number of lanes on which a rank communicates, of the rank that has most. So many collectives
+ * at most are under way at once. All ranks need the same number, because it decides how many blocks
+ * and threads kernels have.
  */
 static int communicating_lanes(const struct fb_group *world, const struct fb_dag *d)
 {
@@ -111,8 +112,8 @@ static int communicating_lanes(const struct fb_group *world, const struct fb_dag
 }
 
 /*
- * Collective: a call for each collective of this rank. One partition is behind the other, because
- * only the collectives of one group have the same order on all its ranks.
+ * Collective: prepares a call for each collective of this rank, partition by partition. Ranks have
+ * the collectives of one group in the same order, but not those of different groups.
  */
 static int prepare(struct fb_step_instance *i)
 {
@@ -231,7 +232,7 @@ void fb_step_tear_down(void *instance)
 	free(i);
 }
 
-/* Collective: what some groups cannot do costs all ranks the row. The lowest such rank says it. */
+/* Collective: if some group cannot run it, all ranks skip the row, with one rank's reason. */
 static int agree_on_engines(struct fb_step_instance *i)
 {
 	const struct fb_group *w = i->state->session->world;
@@ -379,9 +380,9 @@ int fb_step_set_up(void *state, const struct fb_case *c, void **result)
 	err = find_value(s, c, &found);
 	if (!err)
 		err = open_step(s, c, FB_NONE, found, false, &i);
-	/* Kernels have the same shape in both, or their difference is not that of the steps. */
+	/* Kernels have the same shape in the step and its base, so only the steps differ. */
 	s->together = err ? 0 : i->communicating;
-	/* Both have the same buffers, and so the same memory: the segment does not change. */
+	/* Both steps have the same buffers, so they can share one segment. */
 	if (!err && s->program->has_base && i->build.schedule)
 		err = open_step(s, c, 0, 0, false, &i->base);
 	else if (!err && fb_step_background(i))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computing alone and communicating alone, measured behind each timed step of a case.
+ * Computing alone and communicating alone, measured after each timed step of a case.
  *
- * So the parts and the whole share what changes during a run: clocks, temperature, other people's
- * traffic. Each is the maximum over ranks behind the harness's barrier, as a sample is. A step and
- * the computing behind it are a pair: exposed time is the median of the pairs' differences.
+ * Measured in turn, the parts and the whole step see the same clocks, temperature and foreign
+ * traffic, although these change during a run. Each time is the maximum over ranks after the
+ * harness's barrier, like a sample. A step and the computing after it are a pair: exposed time is
+ * the median of the pairs' differences.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -265,8 +265,9 @@ static double estimate(const struct fb_step_instance *i)
 }
 
 /*
- * Collective: says before the first of such steps that they take long. On processors the number of
- * tokens that suits a GPU takes minutes, without any row, or longer than --timeout.
+ * Collective: prints before the first step, if steps are long, how long they take. A number of
+ * tokens that is usual on GPUs can take minutes on processors, in which no row appears, or longer
+ * than --timeout.
  */
 static void announce(struct fb_step_instance *i)
 {

@@ -15,21 +15,21 @@
 struct fb_gpu_compute; /* opaque */
 
 /*
- * Local. `device`: this rank's GPU, or another one that the process sees, on which it then
- * computes; the current device stays as it is. `library`: cuBLAS as a path or a name, "auto" for
- * any that the linker finds, else the own kernel, or "none" for that. `fp8`: products but for
- * those of attention are of 8-bit floats by cuBLASLt, which `library` has beside it. Multiplies
- * small matrices once and compares all elements with the host's. 0, FB_EUNSUPPORTED where what was
- * named cannot be had or in a build without CUDA, FB_EDATA where it multiplies wrongly, FB_ENOMEM
- * or FB_ESYS (all printed), *compute untouched.
+ * Local. `device`: the GPU that computes, this rank's or another one that the process sees; the
+ * current device does not change. `library`: cuBLAS as a path or a name, "none" for the project's
+ * kernel, or "auto" for cuBLAS if the linker finds it and else the kernel. `fp8`: all products
+ * except those of attention use 8-bit floats by cuBLASLt, whose library is beside cuBLAS. As a test
+ * it multiplies small matrices and compares all elements with the host's. 0; FB_EUNSUPPORTED if the
+ * named library cannot be used, or in a build without CUDA; FB_EDATA if it multiplies wrongly;
+ * FB_ENOMEM or FB_ESYS (all printed). After an error *compute is untouched.
  */
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu, int device,
 			const char *library, bool fp8);
 /*
- * Local: from now on products are for so many multiprocessors, 0 for all. By a green context, whose
- * streams fb_gpu_compute_stream makes, and cuBLAS knows of it; or by cuBLAS alone, as far as it
- * likes. 0, or FB_EUNSUPPORTED where neither can be had (printed). Streams of the limit before have
- * ended.
+ * Local: limits products to `sms` multiprocessors; 0: all. A green context sets the limit, if the
+ * driver has them: fb_gpu_compute_stream makes its streams, and cuBLAS is told the number. Else
+ * only cuBLAS is told, and may use more. 0, or FB_EUNSUPPORTED (printed) if neither is possible.
+ * Streams of an earlier limit must have been destroyed.
  */
 int fb_gpu_compute_limit(struct fb_gpu_compute *compute, int sms);
 /* Local: *stream becomes one of the green context, or stays if there is none. 0 or FB_ESYS. */
@@ -39,14 +39,15 @@ int fb_gpu_compute_stream(const struct fb_gpu_compute *compute, int priority, vo
 void fb_gpu_compute_close(struct fb_gpu_compute *compute);
 
 /*
- * Local: room for that work, filled with random numbers; once for each kind and size before it
- * runs. Sizes of products are rounded up to multiples of 16. 0, FB_ENOMEM or FB_ESYS (printed).
+ * Local: allocates the memory that the work needs and fills it with random numbers. Call it for
+ * each kind and size before it runs. Sizes of products are rounded up to multiples of 16. 0,
+ * FB_ENOMEM or FB_ESYS (printed).
  */
 int fb_gpu_compute_room(struct fb_gpu_compute *compute, const struct fb_work *work);
 
 /*
- * Local: puts the work on a cudaStream_t. Works on several streams share their memory, whose
- * content nobody uses, and cuBLAS's workspace. 0 or FB_ESYS (printed).
+ * Local: enqueues the work on a cudaStream_t. All streams share one memory, whose content is not
+ * used, and cuBLAS's workspace. 0 or FB_ESYS (printed).
  */
 int fb_gpu_compute_enqueue(struct fb_gpu_compute *compute, const struct fb_work *work,
 			   void *stream);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Models as data: the tensors of each layer in the order of forward, and from them parameters,
- * floating-point operations and what a step keeps, for parts of a model as well.
+ * Models as data: the tensors of each layer in the order of forward. From them follow the numbers
+ * of parameters, of floating-point operations and of activations that a step keeps, also for a
+ * rank's part of a model.
  *
  * The text has a line for each thing; '#' begins a comment.
  *
@@ -67,14 +68,16 @@ struct fb_nn {
 	size_t nlayers, ntensors;
 };
 
-/* Ranks that share a model, by the dimension that they cut; and how much of it is there. */
+/*
+ * How ranks divide a model: the number of parts in each dimension, and which share of it is used.
+ */
 struct fb_nn_parts {
 	uint64_t tensor, pipeline, expert, context; /* 1: not cut */
 	uint64_t most; /* layers of a kind; 0: all */
 	uint64_t shrink; /* divides all sizes; 1: none */
 };
 
-/* A rank's share, of the stage with the most where stages are unequal, for so many tokens. */
+/* The cost for a rank and its tokens. If pipeline stages are unequal, of the most costly stage. */
 struct fb_nn_cost {
 	double parameters;
 	double forward;     /* floating-point operations; backward has twice as many */

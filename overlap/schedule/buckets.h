@@ -2,13 +2,13 @@
 /*
  * The gradients of a model, and how data-parallel training packs them into buckets.
  *
- * Backward makes the gradient of one tensor after the other, the last layer's first. They lie in
- * memory in this order, so that a bucket is one piece of memory. A bucket takes tensors until it
- * holds at least so many bytes, never a part of one: the rule of PyTorch's DistributedDataParallel
- * (Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", 2020).
- * Partitions cut buckets within tensors, so that what is needed earlier waits for a short
- * collective only (Peng et al., "A Generic Communication Scheduler for Distributed DNN Training
- * Acceleration", 2019).
+ * Backward computes the gradients of the tensors one after the other, beginning with the last
+ * layer. They lie in memory in this order, so that a bucket is contiguous. A bucket takes whole
+ * tensors until it holds at least --bucket bytes: the rule of PyTorch's DistributedDataParallel (Li
+ * et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", 2020).
+ * Partitions cut buckets, also within a tensor. Then a bucket that forward needs early waits only
+ * for a short collective (Peng et al., "A Generic Communication Scheduler for Distributed DNN
+ * Training Acceleration", 2019).
  */
 #ifndef FB_OVERLAP_SCHEDULE_BUCKETS_H
 #define FB_OVERLAP_SCHEDULE_BUCKETS_H
@@ -27,7 +27,7 @@ struct fb_tensor {
 	const struct fb_nn_tensor *before; /* computed right in front of it: attention; or NULL */
 };
 
-/* Some of them, perhaps a part of one: ready for its all_reduce when tensor `last` is. */
+/* Some tensors, or a part of one: ready for its all_reduce when the gradient of `last` is. */
 struct fb_bucket {
 	uint64_t first, count;
 	size_t last;
@@ -70,8 +70,9 @@ int fb_gradients_cut(struct fb_gradients *gradients, uint64_t most);
 uint64_t fb_gradients_shared(const struct fb_gradients *gradients, size_t tensor, size_t bucket,
 			     uint64_t *first);
 /*
- * The order of buckets by priority: whenever one has been sent, the one that forward needs first of
- * those that are full goes next. Times are elements, and the same on all ranks. order: [nbuckets].
+ * The order of buckets by priority: whenever a bucket has been sent, the next one is the full
+ * bucket that forward needs first. The times of backward and of sending are estimated by numbers of
+ * elements, so that the order is the same on all ranks. order: [nbuckets].
  */
 void fb_gradients_order(const struct fb_gradients *gradients, int *order);
 uint64_t fb_gradients_elements(const struct fb_gradients *gradients);

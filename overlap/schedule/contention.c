@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Contention of computing and communication: work of one kind on some lanes, and the same
- * collective again and again on another. Kinds of work differ in what they need, so that comparing
- * them says what is shared: `spin` needs multiprocessors only, `cache` the cache and them, `memory`
- * memory and them, copies memory and the link to the host but no multiprocessor, `gemm` a mix of
- * all.
+ * collective again and again on another lane. Kinds of work need different resources, so the kinds
+ * that become slower show which resource is shared. `spin` needs multiprocessors only, `cache`
+ * multiprocessors and the cache, `memory` multiprocessors and memory. Copies need memory and the
+ * link to the host, but no multiprocessor. `gemm` needs a mix of all.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 	return false;
 }
 
-/* One piece; all kinds grow with the tokens, by which their time is found. */
+/* One piece of work. Its size grows with the number of tokens, which is chosen for --compute. */
 static struct fb_work work_of(const struct fb_build *b)
 {
 	static const enum fb_work_kind kinds[] = {
@@ -177,7 +177,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	p.seen = fb_dag_buffer(dag, "seen", repeats * (uint64_t)p.blocks * FB_WITNESS);
 	fb_dag_input(dag, fb_dag_whole(dag, p.found), p.own);
 	fb_dag_background(dag, b, b->value[BACKGROUND]);
-	/* First, as a piece of work may be thousands of launches, enqueued in this order. */
+	/* Collectives come first: a piece of work can have thousands of launches before them. */
 	for (int r = 0; r < (int)repeats; r++)
 		communicate(&p, r);
 	for (int l = 0; l < (int)b->own->layers; l++)

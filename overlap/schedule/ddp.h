@@ -39,8 +39,9 @@ bool fb_ddp_gradients(const struct fb_build *build, struct fb_gradients *gradien
 struct fb_work fb_ddp_work(const struct fb_build *build, const struct fb_tensor *t, bool backward);
 
 /*
- * Whether nothing computes beside an all_reduce (fb_dag.serial). An optimizer, a compression, or
- * the first layers' forward of order priority would: each begins with the first bucket there.
+ * Whether nothing computes beside an all_reduce (fb_dag.serial). With an optimizer, a compression,
+ * or forward in order priority, something does: each of these begins when the first bucket is
+ * reduced.
  */
 bool fb_ddp_is_serial(const struct fb_build *build);
 

@@ -4,9 +4,9 @@
  * first, and copies its gradient into a bucket, as DDP does. A bucket's all_reduce is in place;
  * with ZeRO it is a reduce_scatter, and the optimizer's shard is gathered again.
  *
- * With several micro-batches the gradients are reduced after the last one, and with ZeRO-2 after
- * each of them; a witness then shows what was added to the shard. Each micro-batch has other test
- * data, which begins FB_WITNESS elements later.
+ * With several micro-batches the gradients are reduced after the last one, but with ZeRO-2 after
+ * each one; there a witness (schedule.h) keeps a piece of each micro-batch's sum for the check.
+ * Each micro-batch has other test data: they begin FB_WITNESS elements later.
  */
 #include <stdlib.h>
 
@@ -288,7 +288,7 @@ static void run_batch(struct plan *p, int batch)
 	}
 }
 
-/* A tensor is used when a bucket that has some of it is there, and Adam is through with it. */
+/* Lets the task wait for bucket `k`, which has a part of the task's tensor, and for its Adam. */
 static void await(struct plan *p, int task, int k)
 {
 	if (p->b->schedule != FB_DDP_COMPUTE && !p->zero)

@@ -5,10 +5,10 @@
  * backward. With groups smaller than the world (hybrid shard) the shards' gradients are reduced
  * over the replicas as well, on a lane of their own: the two kinds of groups communicate at once.
  *
- * Gathered layers lie in 1 + prefetch places, used in turn. So a place bounds how far all_gathers
- * run ahead: with 0 a layer is gathered only when the one before has been computed. Backward begins
- * with the last layer, which forward leaves in its place. Without reshard there is a place for each
- * layer, and backward gathers nothing.
+ * Gathered layers use 1 + prefetch places in turn. The number of places bounds how far all_gathers
+ * run ahead: with --prefetch 0 a layer is gathered only after the layer before it has been
+ * computed. Backward begins with the last layer, which is still gathered from forward. Without
+ * reshard each layer has a place, and backward gathers nothing.
  */
 #include <stdio.h>
 
@@ -142,8 +142,8 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 }
 
 /*
- * A shard of all parameters and of their gradients; the gathered layers; of gradients one as it is
- * found, and those on their way. Shards are rounded up.
+ * What a rank needs by theory: shards of all parameters and gradients, rounded up; the gathered
+ * layers; the gradient that backward writes; and the gradients that are being reduced.
  */
 static uint64_t most(const struct fb_build *b)
 {
@@ -309,7 +309,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	for (int item = 0; item < p.items; item++) {
 		int task = compute(&p, item);
 
-		/* The next layer goes before this one's gradient: computing waits for it. */
+		/* The next layer is gathered before gradients move: computing waits for it. */
 		if (b->value[RESHARD] == FREES && item != p.layers - 1)
 			gather(&p, gather_of(&p, item) + p.places);
 		if (item >= p.layers)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A step of many small tasks, launched one by one and as one captured graph: what launching costs,
- * what capturing costs, and after how many steps it has paid. Where shapes change a graph has to be
- * captured again in each step. The step is ddp's.
+ * A step of many small tasks, launched one by one and as one captured graph. It shows what launches
+ * cost, what capturing costs, and after how many steps capturing has paid. If shapes change, a
+ * graph has to be captured again in each step. The step is that of ddp.
  */
 #include <stdio.h>
 

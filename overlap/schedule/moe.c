@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Expert parallelism: each rank has some of a layer's experts. A token goes to its top-k experts
- * (dispatch, all_to_all_v), is computed there, and comes back (combine). Experts may be skewed: the
- * ranks are asked for in unlike shares. With two micro-batches one computes while the other one's
+ * (dispatch, all_to_all_v), is computed there, and comes back (combine). With skew some ranks'
+ * experts get more tokens than others. With two micro-batches one computes while the other one's
  * tokens are under way.
  *
  * Tokens may go out as floats of 8 bits with a scale of f32 for each 128 elements (DeepSeek-V3,
@@ -99,8 +99,8 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 }
 
 /*
- * Copies of tokens that each rank sends to rank `to`: shares rise evenly from the first rank to the
- * last. Those before it are rounded, so that all of them add up.
+ * Copies of tokens that a rank sends to all ranks before `to`. Shares rise evenly with the rank. A
+ * rank's copies are a difference of two such rounded sums, so that all of them add up exactly.
  */
 static uint64_t copies_before(const struct fb_build *b, uint64_t copies, int to)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pipeline parallelism: each rank has some of the layers, and micro-batches go through the ranks
- * forward and back. Which pass a rank computes when is pipeline_order.c's. Here a pass becomes a
- * task, and what it hands to the next stage a broadcast in a group of two.
+ * Pipeline parallelism: each rank has some of the layers, and micro-batches pass through the ranks
+ * forward and backward. pipeline_order.c decides the order in which a rank computes passes. Here
+ * each pass becomes a task, and each transfer to the next stage a broadcast in a group of two.
  *
  * With --tensor-ranks several ranks share a stage: each computes a part of every layer, and an
  * all_reduce over them sums up the layer's output before the next layer begins. Each of them has a
  * neighbour in the next stage, to which it sends.
  *
- * Forward and backward have lanes and groups of their own, for sending and for receiving: a rank
+ * Forward and backward have separate lanes and groups, and so do sending and receiving. So a rank
  * that waits to send an activation can still receive a gradient.
  */
 #include <stdio.h>

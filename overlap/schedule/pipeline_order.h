@@ -38,7 +38,9 @@ struct fb_pipeline {
 	double bubble;
 };
 
-/* 0, FB_ENOMEM, or FB_EPLAN where passes wait for each other (a mistake here). Prints nothing. */
+/*
+ * 0, FB_ENOMEM, or FB_EPLAN if passes wait for each other (a fault of this code). Prints nothing.
+ */
 int fb_pipeline_open(struct fb_pipeline *pipeline, const struct fb_pipeline_shape *shape);
 void fb_pipeline_close(struct fb_pipeline *pipeline);
 
@@ -46,10 +48,11 @@ struct fb_build;
 struct fb_nn;
 
 /*
- * --- pipeline_model.c: stages of a model are equal numbers of layers --------------------------
+ * --- pipeline_model.c: stages of a model have equal numbers of layers -------------------------
  *
- * All layers; how many of a kind a stage has; and the operations of each stage, over their mean:
- * by them theory knows how long its passes take. weight: [stages], zero before.
+ * The number of all layers; how many layers of a kind a stage has; and the floating-point
+ * operations of each stage, divided by their mean, from which theory estimates how long its passes
+ * take. weight: [stages], zero before.
  */
 uint64_t fb_pipeline_layers(const struct fb_nn *nn);
 uint64_t fb_pipeline_layers_of(const struct fb_nn *nn, size_t kind, int stage, int stages);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A schedule program: options, axes, and a function that builds a step. overlap/frame/ makes a
- * program of the harness of it, so that all of them are checked, timed and verified alike.
+ * A schedule program consists of options, axes, and a function that builds a step. overlap/frame/
+ * turns it into a program of the harness, so all schedules are checked, timed and verified in the
+ * same way.
  */
 #ifndef FB_OVERLAP_SCHEDULE_SCHEDULE_H
 #define FB_OVERLAP_SCHEDULE_SCHEDULE_H
@@ -27,9 +28,9 @@ struct fb_schedule_axis {
 	enum fb_axis_kind kind;
 	size_t offset;           /* in struct fb_overlap_settings */
 	const char *const *names;
-	uint64_t schedules;      /* bits of those that it means something to; others have value 0 */
-	uint64_t silent;         /* 1 + the value that gets no key; 0: every value has one */
-	const uint64_t *trials;  /* ending in 0: value 0 is the quickest of these; or NULL */
+	uint64_t schedules;      /* bits of the schedules that use the axis; in others it is 0 */
+	uint64_t silent;         /* 1 + the value without a key in variant; 0: all have a key */
+	const uint64_t *trials;  /* value 0 means the fastest of these, which end in 0; or NULL */
 };
 
 /* One case on one rank: a step is built for it. */
@@ -60,24 +61,28 @@ struct fb_schedule_program {
 	const char *const *schedules; /* names, ending in NULL: the rows' operations */
 	const unsigned *parts;        /* [schedules] enum fb_step_part; NULL: all of all */
 	const unsigned *modes;        /* [schedules] enum fb_schedule_mode; NULL: none */
-	/* Others are compared with the first schedule, in pairs; all have the same buffers. */
+	/* Each other schedule is compared with the first one in pairs; all have equal buffers. */
 	bool has_base;
-	/* Schedules are kinds of work: each finds its tokens, slowdown counts what ran beside. */
+	/*
+	 * Schedules are kinds of work. The number of tokens is found for each of them, and slowdown
+	 * counts only tasks that ran wholly beside the other side.
+	 */
 	bool own_tokens;
 	struct fb_schedule_axis axes[FB_SCHEDULE_AXES]; /* ending in key NULL */
 	/* The model must have attention; experts. */
 	bool attends, has_experts;
-	/* The collective that --algorithm and --redop are about. NULL: all_reduce. Pure. */
+	/* The collective to which --algorithm and --redop apply. NULL: all_reduce. Pure. */
 	enum fb_collective (*collective)(const struct fb_build *build);
-	/* Bytes by the shape or the model, where they are no axis. NULL or 0: --bytes. Pure. */
+	/* The case's bytes, if they follow from other options. NULL or 0: --bytes. Pure. */
 	uint64_t (*bytes)(const struct fb_build *build);
 	/* Whether a step can be built for the case. NULL: always. Pure. */
 	bool (*can)(const struct fb_build *build, char reason[FB_SCHEDULE_REASON]);
 	/* Pure, and the same graph whenever it is called. The frame opens, links and closes. */
 	void (*build)(struct fb_dag *dag, const struct fb_build *build);
 	/*
-	 * Most elements that a rank holds by the theory of the schedule, found without its builder:
-	 * a step that holds more is refused. NULL: where memory is not what the schedule is for.
+	 * Most elements that a rank needs by the theory of the schedule, computed independently of
+	 * `build`: a step that holds more is refused. NULL: the schedule promises nothing about
+	 * memory.
 	 */
 	uint64_t (*most)(const struct fb_build *build);
 	/* Column compression_error; negative: none. NULL: never. Pure. */
@@ -101,26 +106,28 @@ enum { FB_LANE_COMPUTE, FB_LANE_COMMUNICATE };
 void fb_dag_two_lanes(struct fb_dag *dag, bool serial);
 
 /*
- * Other people's traffic: an all_gather or all_reduce (--background-operation) with so many bytes
- * of results on each rank, with a communicator, an engine (--background-engine) and a lane of its
- * own, from the begin of the step. 0: none. Call it after the program's own buffers and lanes have
- * been made and before its tasks, so that the rest of the step does not depend on it.
+ * Adds foreign traffic: an all_gather or all_reduce (--background-operation) with `bytes` bytes of
+ * results on each rank, which begins with the step. It has a communicator, an engine
+ * (--background-engine) and a lane of its own. 0: none. Call it after the program has made its own
+ * buffers and lanes and before it adds tasks, so that their numbers are the same with and without
+ * the traffic.
  */
 void fb_dag_background(struct fb_dag *dag, const struct fb_build *build, uint64_t bytes);
 
-/* Elements of a witness: what a task copies of data that it reads and nobody keeps. */
+/* Elements of a witness: a copy of data that a task reads and that are overwritten later. */
 enum { FB_WITNESS = 64 };
 
 /*
- * The task copies the last FB_WITNESS elements of the span (all of a smaller one) to place
- * `number` of a buffer of FB_WITNESS elements each, where they are an output with that content.
+ * The task copies the last FB_WITNESS elements of the span (all of a smaller span) to place
+ * `number` of a buffer whose places have FB_WITNESS elements each. There they are an output, so the
+ * check after the step proves that the task saw the right content.
  */
 void fb_dag_witness(struct fb_dag *dag, int task, int buffer, int number, struct fb_span span,
 		    struct fb_content content);
 
 /*
- * The budget of fb_dag_check for a linked step: the schedule's most, other people's traffic, and
- * the gaps between buffers. 0: any number of elements.
+ * The memory budget for fb_dag_check of a linked step: what the schedule may need, the background
+ * traffic, and the gaps between buffers. 0: any number of elements.
  */
 uint64_t fb_schedule_budget(const struct fb_schedule_program *program,
 			    const struct fb_build *build, const struct fb_dag *dag);

@@ -50,7 +50,9 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 	return false;
 }
 
-/* Data are test data, of which a witness goes the way of the chunk, from task to task. */
+/*
+ * A witness (schedule.h) of test data follows each chunk from task to task, so it can be checked.
+ */
 static void build(struct fb_dag *dag, const struct fb_build *b)
 {
 	int chunks = (int)b->value[CHUNKS];

@@ -14,15 +14,15 @@ enum fb_tensor_schedule {
 	FB_TENSOR_TRAIN_SEQUENCE,
 };
 enum fb_tensor_axis { FB_TENSOR_CHUNKS, FB_TENSOR_DEGREE, FB_TENSOR_BACKGROUND };
-enum { FB_TENSOR_PLACES = 2 }; /* that blocks use in turn */
+enum { FB_TENSOR_PLACES = 2 }; /* places in a buffer, which blocks use in turn */
 
-/* The step that is built. Numbers of buffers, partitions and data, and sizes in elements. */
+/* The step that is built: numbers of its buffers, partitions and data sets, sizes in elements. */
 struct fb_tensor_plan {
 	const struct fb_build *b;
 	struct fb_dag *dag;
-	int ranks, chunks, group, data; /* ranks: that share a layer */
-	int blocks, forward; /* all of them, and the first so many */
-	int pieces; /* of a block that lie one behind the other */
+	int ranks, chunks, group, data; /* ranks: number of ranks that share a layer */
+	int blocks, forward; /* all blocks; the first `forward` ones are those of forward */
+	int pieces; /* contiguous pieces of a block in its place */
 	uint64_t part, chunk; /* elements of a rank's share of a chunk, of a chunk */
 	int found, sums, shares, seen, arrived;
 	/* train */

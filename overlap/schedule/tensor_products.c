@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One product with its collective, cut by ranks: first the product that needs nothing of others, or
- * that others wait for, so that blocks move on beside products that are as tall as they can be.
+ * One product with its collective, cut into one block for each rank. gather_gemm begins with the
+ * block that needs no data of other ranks, gemm_scatter with the blocks for which other ranks wait.
+ * So blocks move while products run, and each product has as many rows as a rank has tokens (over
+ * --chunks).
  */
 #include <stdlib.h>
 

@@ -49,8 +49,9 @@ static int fill(int file, const char *room, size_t bytes)
 }
 
 /*
- * Reads a file that it makes at first: what is in the page cache is given up, as a data set is
- * larger. Or writes one anew, to the end, as a checkpoint has to be before training goes on.
+ * Reads a file, which it creates at first use. It drops the file from the page cache, because a
+ * data set would be larger than the cache. Or writes a new file and waits until it is on storage,
+ * as for a checkpoint.
  */
 static int use_file(const struct fb_step_config *c, const struct fb_task *t)
 {

@@ -2,12 +2,17 @@
 /*
  * Proves a step before it runs, from the graphs of all ranks.
  *
- * On each rank: dependencies point to earlier tasks (so there is no cycle); spans and sizes fit;
- * two tasks that touch the same elements, one of them writing, are ordered; the collectives of a
- * group are ordered; inputs stay as they are, so that a step can be repeated; memory is within a
- * budget. Over all ranks: buffers and groups agree; the collectives of a group match one by one;
- * nothing waits for ever. On symbols: nothing is read that was not written, members reduce the
- * same data and each once, and every read and every output has the content that it should have.
+ * On each rank: dependencies point to earlier tasks, so there is no cycle. Spans and sizes fit. Two
+ * tasks that access the same elements are ordered if one of them writes. The collectives of a group
+ * are ordered. Inputs keep their content, so that the step can be repeated. Memory is within a
+ * budget.
+ *
+ * Over all ranks: buffers and groups agree, the collectives of a group match one by one, and no
+ * task waits for ever.
+ *
+ * By running the step on symbols instead of numbers: nothing is read before it was written, a
+ * reduction adds each member's contribution exactly once, and every read and every output has the
+ * content that the builder declared.
  */
 #ifndef FB_OVERLAP_STEP_CHECK_H
 #define FB_OVERLAP_STEP_CHECK_H

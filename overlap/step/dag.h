@@ -7,18 +7,19 @@
  * graphs of all ranks. The same graph is checked (check.h), run by threads or by streams (run.h),
  * and traced (trace.h).
  *
- * Order. The order of the calls below is a serial order of the step: a task may depend on earlier
- * tasks only. Tasks of a lane run in that order, one at a time. Tasks of different lanes run at
- * the same time unless there is a dependency. fb_dag_link adds the dependencies that data needs;
- * fb_dag_after adds those that the schedule wants.
+ * Order. A task may depend only on tasks that were added before it, so the order of the calls below
+ * is always a possible serial order of the step. Tasks of one lane run in that order, one at a
+ * time. Tasks of different lanes may run at the same time unless there is a dependency between
+ * them. fb_dag_link adds the dependencies that the data require; fb_dag_after adds those of the
+ * schedule.
  *
  * Memory. All ranks have the same buffers. A buffer is a row of elements of the step's datatype,
  * and tasks name parts of it (spans).
  *
- * Data. Test data are sets of contributions: contribution `member` of a set is a row of elements
- * that any rank can make (common/base/data.h). Inputs hold them before the step. Tasks only copy
- * and reduce, therefore the checker knows what every span holds at every time, and the program
- * compares memory with it after the step.
+ * Data. A set of test data has a contribution of each member. A contribution is a row of elements
+ * that every rank can compute (common/base/data.h). Inputs hold contributions before the step.
+ * Tasks only copy and reduce them, so the checker knows what every span holds at every time, and
+ * the program compares memory with that after the step.
  *
  * Calls print nothing. The first error is kept in fb_dag.err, and later calls do nothing. Calls
  * that make something return its number, or 0 after an error.
@@ -57,18 +58,18 @@ enum fb_host_action {
 	FB_HOST_PRINT,       /* writes a line */
 	FB_HOST_READ_FILE,   /* reads work.elements bytes of a file */
 	FB_HOST_WRITE_FILE,  /* writes as many to one, and waits until they are stored */
-	FB_HOST_COMMUNICATOR, /* makes one of all ranks; on a lane that communicates */
-	FB_HOST_SPREAD,      /* this thread may run on all processors */
-	FB_HOST_ONE_CORE,    /* on the first of its own only */
-	FB_HOST_REBIND,      /* where it ran before */
-	FB_HOST_NAP,         /* does nothing for work.seconds, as a late input does */
+	FB_HOST_COMMUNICATOR, /* creates and frees one of all ranks; on a lane that communicates */
+	FB_HOST_SPREAD,      /* lets this thread run on all processors */
+	FB_HOST_ONE_CORE,    /* binds this thread to the first processor of its original set */
+	FB_HOST_REBIND,      /* binds this thread to its original set again */
+	FB_HOST_NAP,         /* sleeps for work.seconds, as if an input came late */
 };
 
 enum fb_access_use {
-	FB_ACCESS_READ,  /* with the content that the task expects, if any */
-	FB_ACCESS_FROM,  /* of a copy; the next access is where it goes to */
-	FB_ACCESS_TO,
-	FB_ACCESS_ADD,   /* as FROM's other end: what is copied is added to what lies there */
+	FB_ACCESS_READ,  /* reads; `content` is what the task expects there, if anything */
+	FB_ACCESS_FROM,  /* source of a copy; the next access is its destination, TO or ADD */
+	FB_ACCESS_TO,    /* destination of a copy */
+	FB_ACCESS_ADD,   /* destination to whose elements those of the source are added */
 };
 
 struct fb_access {
@@ -100,7 +101,7 @@ struct fb_task {
 	enum fb_host_action action;   /* host */
 };
 
-/* What lies somewhere before the step (inputs), or has to lie there after it (outputs). */
+/* What a span holds before the step (an input), or has to hold after it (an output). */
 struct fb_place_content {
 	struct fb_span span;
 	struct fb_content content;
@@ -110,7 +111,7 @@ struct fb_dag_lane {
 	const char *name;
 	bool communicates; /* on a GPU: a stream of high priority, if the user says so */
 	int place;         /* the rank whose GPU it computes on */
-	bool background;   /* its collectives are no part of what the step is for */
+	bool background;   /* its collectives are other traffic (--background), not the step's */
 };
 
 struct fb_dag_buffer {
@@ -145,11 +146,12 @@ struct fb_dag {
 		ndata;
 	uint64_t elements; /* of all buffers */
 	uint64_t tokens;   /* that a step of all ranks together is for; 0: not known */
-	bool alone;        /* rank 0 runs the step, with all devices: copies communicate */
-	bool serial;       /* computing and collectives take turns: engine auto chooses as alone */
+	bool alone;        /* rank 0 runs the step on all devices; copies are its communication */
+	/* Nothing computes beside a collective, so engine auto may choose as without computing. */
+	bool serial;
 	double ideal;      /* share of the step that is a bubble by theory; 0: none */
-	int nccl_policy;   /* of the collectives, in fb_nccl_policies; 0: what NCCL likes */
-	int wanted;        /* edges that fb_dag_after made before fb_dag_link: the schedule's */
+	int nccl_policy;   /* CTA policy of collectives, in fb_nccl_policies; 0: NCCL's default */
+	int wanted;        /* the number of edges that fb_dag_after added before fb_dag_link */
 };
 
 /* Buffers begin at multiples of so many elements, and so much lies between two of them. */
@@ -201,12 +203,12 @@ int fb_dag_host(struct fb_dag *dag, int lane, const char *name, enum fb_host_act
 void fb_dag_after(struct fb_dag *dag, int task, int before);
 
 /*
- * Adds the dependencies that data and the order of a group's collectives need and that lanes and
- * other dependencies do not imply. After the last task. Returns fb_dag.err.
+ * Adds the dependencies that the data and the order of a group's collectives require, unless lanes
+ * or other dependencies imply them already. Call it after the last task. Returns fb_dag.err.
  */
 int fb_dag_link(struct fb_dag *dag);
 
-/* Where the block from one member to another begins in the buffer of one of them. */
+/* Where the block from member `from` to member `to` begins: in from's input, or in to's output. */
 uint64_t fb_task_block_at(const struct fb_task *t, int members, int from, int to, bool in);
 
 /* Whether this rank takes part in the task: it has no part in a collective of no group. */

@@ -2,9 +2,10 @@
 /*
  * A step on processors; see run.h.
  *
- * A task is done when its entry in `done` has reached the number of the step. Whoever runs tasks
- * of a lane looks at these entries only: there are no locks between tasks. Between steps threads
- * sleep; fb_host_run_ready wakes them before the barrier, so that waking is not in the time.
+ * A task is done when its entry in `done` has reached the number of the step. Threads wait for
+ * tasks of other lanes by polling these entries, so there are no locks. Between steps threads
+ * sleep. fb_host_run_ready wakes them before the barrier, so that the time of waking up is not
+ * measured.
  */
 #include <math.h>
 #include <pthread.h>
@@ -37,7 +38,7 @@ struct fb_host_run {
 	_Atomic uint64_t *done;   /* [ntasks] */
 	_Atomic uint64_t step;    /* number of the newest one */
 	_Atomic int err;
-	_Atomic unsigned idle;    /* threads that are through with the newest step */
+	_Atomic unsigned idle;    /* threads that have finished the newest step */
 	unsigned threads, parts;
 	struct fb_task_time *times;
 	uint64_t awake;           /* steps up to this one are waited for without sleeping */
@@ -97,7 +98,7 @@ static void copy(const struct fb_host_run *h, const struct fb_access *from,
 
 static int progress(struct fb_host_run *h, uint64_t step);
 
-/* A task that is no collective. With polls, collectives are moved on between its parts. */
+/* Runs a task that is no collective. With polls it progresses collectives between its parts. */
 static int run_task(struct fb_host_run *h, int task, uint64_t step)
 {
 	const struct fb_dag *d = h->config.dag;

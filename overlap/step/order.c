@@ -140,7 +140,10 @@ static int note(void *arg, const struct fb_touch *mine)
 	return FB_OK;
 }
 
-/* Dependencies of one task. From the latest on: what it implies needs no other. */
+/*
+ * Adds the dependencies of one task, beginning with the latest earlier task: dependencies that this
+ * one implies need no edge.
+ */
 static int link_task(struct linker *l, int task)
 {
 	struct fb_dag *dag = l->dag;

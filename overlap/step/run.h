@@ -3,12 +3,14 @@
  * Running a step that has been checked, on processors (host_run.c) or on a GPU (cuda_run.c). Both
  * take the same graph and the same hooks, so that a schedule is written once.
  *
- * Processors: a lane that computes is a thread. The caller's thread drives all collectives, since
- * only that thread may call MPI, and moves on all that are under way at the same time. With
- * `polls` the caller's thread computes as well, as with a library that has no thread of its own.
+ * Processors: a lane that computes has a thread. The caller's thread runs all collectives, because
+ * only that thread may call MPI, and it progresses all that are under way in turn. With `polls` the
+ * caller's thread computes too, like a program whose communication library has no thread of its
+ * own and progresses only when it is called.
  *
- * GPU: a lane is a stream; lane 0 is the stream that is timed or captured. The others begin behind
- * it and it ends behind them. The host only enqueues, except for host tasks.
+ * GPU: a lane is a stream. Lane 0 is the stream that is timed or captured. The streams of other
+ * lanes are forked from it when the step begins, and joined to it when the step ends. The host only
+ * enqueues, except in host tasks.
  */
 #ifndef FB_OVERLAP_STEP_RUN_H
 #define FB_OVERLAP_STEP_RUN_H
@@ -19,7 +21,7 @@
 #include "common/session.h"
 #include "overlap/step/dag.h"
 
-/* The parts of a step that are run; the rest counts as done at once. */
+/* Which parts of a step run, as bits. Tasks of other parts count as done at once. */
 enum fb_step_part {
 	FB_PART_COMPUTE = 1,
 	FB_PART_COPY = 2,
@@ -29,16 +31,16 @@ enum fb_step_part {
 	FB_PART_ALL = 31,
 };
 
-/* What tasks really do. All return 0 or an error (printed). */
+/* The functions that carry out tasks. All return 0 or an error (printed). */
 struct fb_step_hooks {
 	/* Processors: part `part` of `parts` of what a task computes. */
 	int (*compute)(void *arg, int task, unsigned part, unsigned parts);
-	/* Processors: begins a collective; moves it on, *done when it is complete. */
+	/* Processors: `start` begins a collective; `test` progresses it, *done: it is complete. */
 	int (*start)(void *arg, int task);
 	int (*test)(void *arg, int task, bool *done);
 	/* GPU: puts what a task computes, or its collective, on a stream. */
 	int (*enqueue)(void *arg, int task, void *stream);
-	/* GPU: a cudaStream_t for a lane, which the run ends; *stream untouched: any. */
+	/* GPU: makes a lane's cudaStream_t; the run destroys it. *stream untouched: any will do. */
 	int (*open_stream)(void *arg, int lane, int priority, void *stream);
 	void *arg;
 };
@@ -86,7 +88,7 @@ static inline char *fb_step_address(const struct fb_step_config *c, const struct
 	       (size_t)(b->offset + span->first) * c->element_bytes;
 }
 
-/* What the host does in a task, but for what only a GPU has (act.c). 0 or an error (printed). */
+/* Carries out a host task, except for actions that need a GPU (act.c). 0 or an error (printed). */
 int fb_step_act(const struct fb_step_config *config, const struct fb_task *task);
 
 struct fb_host_run; /* opaque */
@@ -106,10 +108,14 @@ struct fb_gpu_run; /* opaque */
 int fb_gpu_run_open(struct fb_gpu_run **run, const struct fb_step_config *config);
 /* Waits for what is under way. NULL is fine. */
 void fb_gpu_run_close(struct fb_gpu_run *run);
-/* Local, not timed: captures graphs. Then: so many steps back to back, complete on return. */
+/* Local, not timed: captures graphs. */
 int fb_gpu_run_ready(struct fb_gpu_run *run, unsigned parts, int calls);
+/* Local, timed: runs `calls` steps back to back, complete on return. */
 int fb_gpu_run_steps(struct fb_gpu_run *run, unsigned parts, int calls);
-/* A step with an event around each task, never from a graph. *error_s: of times' common shift. */
+/*
+ * A step with an event around each task, never from a graph. *error_s: how far all times together
+ * may be shifted against the host's clock.
+ */
 int fb_gpu_run_traced(struct fb_gpu_run *run, unsigned parts, struct fb_task_time *times,
 		      double *error_s);
 /* Means of capturing and of instantiating the graph of these parts; NAN: there was none. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computing beside transfers: a rank that sends computes chunks of a prompt, one that receives
- * computes tokens of other requests. On processors a thread of the rank does this from open to
- * close. On GPUs layers are put on a stream of their own before each transfer, as many as take
- * twice as long as the fastest transfer of this kind. The last one would not do: it may have waited
- * for the computing, and both would become longer from time to time.
+ * Computing beside transfers: a sender computes chunks of a prompt, a receiver computes tokens of
+ * other requests. On processors a thread of the rank does this from open to close. On GPUs layers
+ * are enqueued on a stream of their own before each transfer, for twice the time of the fastest
+ * transfer of this kind so far. The time of the last transfer is not used, because that transfer
+ * may have waited for the computing: computing and transfers would then make each other longer.
  */
 #ifndef FB_KVTRANSFER_BESIDE_H
 #define FB_KVTRANSFER_BESIDE_H
@@ -14,8 +14,8 @@
 struct fb_kv_beside; /* opaque */
 
 /*
- * Local: `gpu` or NULL for the processor; `sends`: a prompt, else other requests. 0 or an error
- * (printed).
+ * Local: `gpu`: NULL for the processor; `sends`: computes a prompt, else tokens of other requests.
+ * 0 or an error (printed).
  */
 int fb_kv_beside_open(struct fb_kv_beside **beside, const struct fb_kv_model *model,
 		      const struct fb_gpu *gpu, const struct fb_clock *clock, bool sends);
@@ -23,9 +23,9 @@ int fb_kv_beside_open(struct fb_kv_beside **beside, const struct fb_kv_model *mo
 void fb_kv_beside_close(struct fb_kv_beside *beside);
 
 /*
- * Local, before a transfer whose like took `seconds` at least, 0: not known. From now on there is
- * computing for twice as long, or less where that is too many layers (fb_kv_beside_short). What was
- * there before has ended. 0 or an error (printed).
+ * Local, before a transfer; `seconds`: the fastest of the same kind, 0: not known. Waits for
+ * earlier computing, and begins computing for twice as long, or less if that needs too many layers
+ * (fb_kv_beside_short). 0 or an error (printed).
  */
 int fb_kv_beside_begin(struct fb_kv_beside *beside, double seconds);
 /* The faster one of the transfers so far (0: none) and of one that took `seconds`. */

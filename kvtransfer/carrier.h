@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A carrier carries a hand-over out by a mover (common/mover): one in host memory (over.c), or one
- * between GPUs, whose packing, moving and unpacking meet on streams (over_gpu.c). The program sees
- * only this interface, so that all are prepared, timed and verified alike.
+ * A carrier carries out a hand-over by a mover (common/mover). There is one for host memory
+ * (over.c), and one for GPUs, where packing, moving and unpacking are ordered by streams
+ * (over_gpu.c). The program sees only this interface, so both are prepared, timed and verified in
+ * the same way.
  */
 #ifndef FB_KVTRANSFER_CARRIER_H
 #define FB_KVTRANSFER_CARRIER_H
@@ -23,16 +24,16 @@ struct fb_kv_carrier {
 		       const struct fb_kv_job *job, struct fb_kv_request **request);
 
 	/*
-	 * Collective: `calls` hand-overs, or their phases (enum fb_kv_phase), back to back. On
-	 * return all that this rank receives is in its pages, and its own pages may be
-	 * overwritten. An error ends the job.
+	 * Collective: `calls` hand-overs back to back, or only some phases (enum fb_kv_phase) of
+	 * them. On return all that this rank receives is in its pages, and the pages that it sent
+	 * may be overwritten. An error ends the job.
 	 */
 	int (*run)(struct fb_kv_request *request, unsigned phases, int calls);
 
 	/* Local: path and channels, where this rank has some. */
 	void (*describe)(struct fb_kv_request *request, struct fb_traits *traits);
 
-	/* Collective; behind it nobody uses this rank's memory any more. */
+	/* Collective. After it no rank accesses this rank's memory any more. */
 	void (*release)(struct fb_kv_request *request);
 };
 

@@ -15,7 +15,7 @@
 
 /* The column `algorithm`. */
 enum fb_kv_mode {
-	FB_KV_DIRECT,    /* each run for itself, to its place */
+	FB_KV_DIRECT,    /* each run by itself, to its final place */
 	FB_KV_BATCH,     /* the same, all runs in one call */
 	FB_KV_STRIDED,   /* the same, by copies of two and three dimensions */
 	FB_KV_DATATYPE,  /* the same, by derived datatypes of MPI's */
@@ -27,7 +27,7 @@ enum fb_kv_mode {
 /* "direct", ..., NULL. */
 extern const char *const fb_kv_modes[FB_KV_MODES + 1];
 
-/* What of a call is carried out; in all modes MOVE alone moves what is packed already. */
+/* Which phases of a call run, as bits. MOVE alone moves what an earlier call has packed. */
 enum fb_kv_phase {
 	FB_KV_GATHER = 1,
 	FB_KV_MOVE = 2,
@@ -48,8 +48,8 @@ struct fb_kv_job {
 	const struct fb_segment *segment;
 	uint64_t pages_at[FB_KV_SIDES], out_at, in_at; /* in a part */
 	uint64_t part_bytes;
-	uint64_t stage_shift; /* staged: out and in are so much earlier in host memory */
-	/* NULL: pages come as they are; else quantised (wire.h), and the largest relative error. */
+	uint64_t stage_shift; /* staged: how much earlier out and in begin in host memory */
+	/* The largest relative error of quantised pages (wire.h); NULL: pages are not quantised. */
 	double *worst;
 };
 
@@ -96,11 +96,11 @@ static inline char *fb_kv_in(const struct fb_kv_job *job, const struct fb_kv_pai
 	       pair->in_at + region * pair->region_bytes;
 }
 
-/* What a job comes to; equal on all ranks. */
+/* The bytes that a job moves; equal on all ranks. */
 struct fb_kv_sums {
 	double delivered_bytes; /* to all decode ranks */
-	double crossing_bytes;  /* of these, what is on another rank than before */
-	double port_bytes;      /* what leaves, or reaches, the busiest rank over its links */
+	double crossing_bytes;  /* those of them that move to another rank */
+	double port_bytes;      /* bytes in or out, the larger, of the rank with most of them */
 };
 
 void fb_kv_sum(const struct fb_kv_job *job, struct fb_kv_sums *sums);

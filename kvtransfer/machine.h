@@ -22,14 +22,14 @@ struct fb_kv_backend {
 	const char *name; /* of the column `engine` */
 	const struct fb_mover_ops *ops; /* NULL: none, caches alone */
 	bool device;			/* memory, or pages, are of GPUs */
-	bool staged; /* pages are in `tier` and pass through `memory`, which is of the host */
-	struct fb_mover *mover;		/* NULL: none, not asked for, or `why` */
-	bool measured; /* it was chosen last by a line `best` */
-	const struct fb_path_line *line; /* or by this one; NULL: by none */
+	bool staged; /* pages are in GPU memory `tier` and pass through host memory `memory` */
+	struct fb_mover *mover;		/* NULL: none, not asked for, or it cannot open (`why`) */
+	bool measured; /* engine auto's last choice of it was by a line `best` of the table */
+	const struct fb_path_line *line; /* or by this line `path`; NULL: by no such line */
 	char why[FB_REASON_CHARS];
 	/*
-	 * Settled when the machine opens: --engine all has no rows of it, as this machine lacks it,
-	 * or as it is one of NIXL's beside UCX. One that is named has its rows.
+	 * --engine all gives it no rows, because this machine lacks it, or because it is another of
+	 * NIXL's backends than UCX. If --engine names it, it has rows all the same.
 	 */
 	bool left_out;
 	/* A pool's segment, or `own` if the mover has its own kind. NULL: not opened, or none. */
@@ -37,12 +37,12 @@ struct fb_kv_backend {
 	struct fb_segment own;
 	struct fb_region *region, *remote; /* remote: of the tier; NULL: the region itself */
 	uint64_t part_bytes;		   /* enough for every case of the run */
-	int failed; /* what opening its memory came to, which is not tried again */
-	char cause[FB_REASON_CHARS]; /* what this rank has printed about that */
-	uint64_t stage_bytes;		   /* staged: of memory, and part_bytes of the tier */
-	double register_us;		   /* making the memory known, slowest rank */
-	struct fb_mover *packer; /* of hand-overs on GPUs: mover cuda, or NULL */
-	struct fb_region *packs; /* the memory as the packer knows it */
+	int failed; /* error of opening its memory, which is then not tried again; 0: none */
+	char cause[FB_REASON_CHARS]; /* the message that this rank has printed about it */
+	uint64_t stage_bytes;		   /* staged: bytes of `memory`; part_bytes is the tier's */
+	double register_us;		   /* time to register the memory, of the slowest rank */
+	struct fb_mover *packer; /* hand-overs on GPUs: mover cuda, which packs; or NULL */
+	struct fb_region *packs; /* the memory, registered with the packer */
 	uint64_t *seen;			   /* serve: [nranks], notices of each rank so far */
 };
 
@@ -59,15 +59,15 @@ struct fb_kv_machine {
 	char no_gpu[FB_REASON_CHARS];
 	uint64_t memory_limit; /* of host memory */
 	struct fb_paths paths; /* of this machine, for auto */
-	/* What auto is without a table: on one host, on several, on GPUs; NULL: between ranks. */
+	/* Engines that auto takes without a table: on one host, on several, on GPUs; or NULL. */
 	const char *const *usual;
 };
 
-/* What auto is asked for. */
+/* The transfer for which engine auto chooses. */
 struct fb_kv_need {
 	double pieces, bytes; /* of a transfer */
 	bool get, staged;
-	bool beside; /* computing: by overlapped lines, whatever --objective says */
+	bool beside; /* ranks compute meanwhile: choose by overlapped lines despite --objective */
 };
 
 /*
@@ -79,12 +79,12 @@ void fb_kv_machine_close(void *machine);
 /* Movers and memory alone; part of fb_kv_machine_close(). */
 void fb_kv_machine_close_memory(struct fb_kv_machine *m);
 
-/* Local: a backend more; those beyond FB_KV_BACKENDS are dropped. */
+/* Local: adds a backend, unless there are FB_KV_BACKENDS already. */
 void fb_kv_machine_add(struct fb_kv_machine *m, const char *name, const struct fb_mover_ops *ops,
 		       bool device);
-/* Local: all movers that have one of these verbs, as bits, in GPU memory or not. */
+/* Local: adds all movers that have one of these verbs (bits), for host or GPU memory. */
 void fb_kv_machine_add_movers(struct fb_kv_machine *m, unsigned verbs);
-/* Local: those in host memory once more, for pages in GPU memory that pass through it. */
+/* Local: adds movers of host memory again, for GPU pages that are staged through host memory. */
 void fb_kv_machine_add_staged(struct fb_kv_machine *m, unsigned verbs);
 
 /*
@@ -94,9 +94,9 @@ void fb_kv_machine_add_staged(struct fb_kv_machine *m, unsigned verbs);
 int fb_kv_machine_open(struct fb_kv_machine *m, bool device);
 
 /*
- * The backend of a case by its engine's name and memory. Pure, equal on all ranks. With auto, the
- * open one that takes least for `need` by the table; else the last one, whose `why` says why none
- * does. `need` may be NULL where engines have names.
+ * The backend of a case by its engine's name and memory. Pure, equal on all ranks. With engine auto
+ * the open backend that takes least time for `need` by the path table; if there is none, the last
+ * backend, whose `why` gives the reason. `need` may be NULL if the engine is not auto.
  */
 struct fb_kv_backend *fb_kv_backend_of(struct fb_kv_machine *m, const struct fb_case *c,
 				       const struct fb_kv_need *need);
@@ -104,22 +104,22 @@ struct fb_kv_backend *fb_kv_backend_of(struct fb_kv_machine *m, const struct fb_
 void fb_kv_backend_names(const struct fb_kv_machine *m, const char *names[FB_KV_BACKENDS + 2]);
 
 /*
- * Collective: segment, region and links to `peers` [n], when a case is the first to need them; on
- * GPUs whose mover works on streams with a tier of pinned memory, too. Without a mover the segment
- * alone. Backends share segments of the same memory, so a run needs no more of it than its largest
- * case; a case finds there what another backend's case has left.
+ * Collective: opens segment, region and links to `peers` [n], unless an earlier case did; with
+ * `tier` also a tier of pinned memory, if the mover works on GPU streams. Without a mover only the
+ * segment. Backends share segments of the same kind of memory, so a run needs no more than its
+ * largest case; a case therefore finds bytes there that another backend's case has left.
  */
 int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
 			 const int *peers, int n);
 
 /*
- * Collective: the mover forgets the memory, which no move names; and has it made known again, with
- * links to `peers`. 0 or an error on all ranks (printed). Backends without a tier.
+ * Collective: deregisters the memory, which no move may use; and registers it again, with links to
+ * `peers`. 0 or an error on all ranks (printed). For backends without a tier.
  */
 void fb_kv_backend_forget(struct fb_kv_backend *b);
 int fb_kv_backend_register(struct fb_kv_backend *b, const int *peers, int n);
 
-/* Collective: the model of GPUs, or of processors, as tables have it. False: ranks have several. */
+/* Collective: the model of GPUs or processors, as in tables. False: ranks have different ones. */
 bool fb_kv_machine_model(const struct fb_kv_machine *m, bool device,
 			 char model[FB_PATHS_MODEL_CHARS]);
 
@@ -127,11 +127,11 @@ bool fb_kv_machine_model(const struct fb_kv_machine *m, bool device,
 uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device);
 
 /*
- * Collective: the row's path, channels and flags. A rank that starts moves has put into *traits
- * what its mover says of one; other ranks have left the path empty. All ranks get what the lowest
- * of those has, because the row's rank may only be the target. If no rank starts moves, the path
- * is the backend's summary. `chosen`: by engine auto; which backend, and by which lines of the
- * path table, goes before the path.
+ * Collective: the row's path, channels and flags. Ranks that start moves have put into *traits what
+ * their mover says of one; the others have left the path empty. All ranks get the traits of the
+ * lowest rank that has some, because the rank that writes the row may only be a target. If no rank
+ * starts moves, the path is the backend's summary. `chosen`: by engine auto; then the backend and
+ * the lines of the path table that chose it come before the path.
  */
 void fb_kv_backend_path(const struct fb_kv_machine *m, const struct fb_kv_backend *b,
 			bool chosen, struct fb_traits *traits);

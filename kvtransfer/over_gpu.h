@@ -2,8 +2,8 @@
 /*
  * What over_gpu.c (requests), over_moves.c (their moves) and cuda_stages.c (calls) share.
  *
- * Packing and unpacking are moves, too: of mover cuda, from a rank to itself. So are pages that
- * kernels gather straight into the receivers' staging memory.
+ * Packing and unpacking are moves too: of mover cuda, from a rank to itself. So is gathering pages
+ * by kernels directly into the receivers' staging memory.
  */
 #ifndef FB_KVTRANSFER_OVER_GPU_H
 #define FB_KVTRANSFER_OVER_GPU_H
@@ -11,7 +11,7 @@
 #include "common/cuda/gpu_stream.h"
 #include "kvtransfer/over.h"
 
-/* What is carried from where to where. All but SCATTER by the sender. */
+/* The legs of a hand-over, by source and destination. The sender carries out all but SCATTERS. */
 enum fb_kv_leg {
 	FB_KV_PAGES,   /* pages to the receivers' pages */
 	FB_KV_GATHERS, /* pages to own staging memory */
@@ -27,7 +27,7 @@ struct fb_kv_gpu_request {
 	struct fb_kv_request request;
 	struct fb_piece **list;   /* [pairs * FB_KV_LEGS]: the pieces, the same for all steps */
 	struct fb_move **move;    /* [FB_KV_LEGS * steps]; NULL: there is nothing to do */
-	struct fb_move **keep;    /* [steps] without PUT: what a rank has for itself */
+	struct fb_move **keep;    /* [steps] without PUT: what stays on the same rank */
 	struct fb_move *freeing;  /* FREE to all senders */
 	struct fb_move *last;     /* the last SCATTERS with FREE, where the mover orders them */
 	struct fb_wait *done, *leave; /* [senders], [receivers]: DONE, and FREE, of these ranks */
@@ -66,8 +66,8 @@ static inline enum fb_kv_leg fb_kv_gpu_leg(const struct fb_kv_gpu_request *r)
 }
 
 /*
- * Collective: the moves of a request. The form of mode batch or strided is tried first: 0; where
- * the driver does not do it FB_EUNSUPPORTED on all ranks; or an error of this rank's.
+ * Collective: makes the moves of a request. For modes batch and strided it tries the mover's form
+ * first. 0; FB_EUNSUPPORTED on all ranks if the driver cannot do it; or an error of this rank.
  */
 int fb_kv_moves_make(struct fb_kv_gpu_request *r);
 

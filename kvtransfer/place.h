@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From an element of a rank's pages to what it is, for C and for CUDA. The way from what it is to
- * where it lies is in shape.h; tests/unit/test_kv_pages.c compares the two.
+ * Finds which element of the request is at a place in a rank's pages, for C and for CUDA. shape.h
+ * has the reverse, written independently; tests/unit/test_kv_pages.c compares the two.
  */
 #ifndef FB_KVTRANSFER_PLACE_H
 #define FB_KVTRANSFER_PLACE_H

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The transfers of a KV cache from prefill ranks to decode ranks: pairs of ranks, each with a list
- * of runs, which are the descriptors of its transfer.
+ * of runs (the descriptors of its transfer).
  *
- * Every decode rank gets each of its heads from one prefill rank. Where several hold it
- * (replicated heads), decode ranks that want the same head are dealt out among them evenly.
+ * Every decode rank gets each of its heads from one prefill rank. If several prefill ranks hold a
+ * head (replicated heads), the decode ranks that need it are divided evenly among them.
  *
- * All regions (layer, K or V) have the same runs, so a list is of one region and holds for each. If
- * both layouts have several regions in a page, and pages pass as a whole, a list is of all these
- * regions, so that they become one run. fb_kv_span() says of how many regions a list is:
- * descriptors in total are runs times regions / span.
+ * All regions (layer, K or V) have the same runs, so the list of one region serves for all. If
+ * pages of several regions are contiguous in both layouts, and are moved whole, one list covers all
+ * these regions, so that they become one run. fb_kv_span() is the number of regions that a list
+ * covers. The number of descriptors is runs times regions / span.
  *
- * Where the order in a page is another one on the other side, a run is one token of one head.
+ * If elements in a page have another order on the other side, a run is one token of one head.
  */
 #ifndef FB_KVTRANSFER_PLAN_H
 #define FB_KVTRANSFER_PLAN_H
@@ -25,7 +25,7 @@ struct fb_kv_run {
 	uint64_t bytes;
 };
 
-/* What makes a unit of a pair's runs: runs are never merged across units. */
+/* How a pair's runs are divided into units: runs are never merged across units. */
 enum fb_kv_cut {
 	FB_KV_CUT_NONE,  /* all runs are one unit */
 	FB_KV_CUT_RUN,   /* each run is one */
@@ -38,7 +38,7 @@ struct fb_kv_pair {
 	uint32_t prefill, decode; /* indices in their groups */
 	uint32_t head, heads;     /* which heads of the model */
 	uint64_t region_bytes;    /* of all runs, in one region */
-	uint64_t out_at, in_at;   /* of its packed regions in the sender's, receiver's staging */
+	uint64_t out_at, in_at;   /* its packed regions in the sender's and receiver's staging */
 	struct fb_kv_run *run;    /* [runs]; NULL: not planned */
 	uint32_t *unit;           /* [units + 1]: the first run of each, and `runs` */
 	uint32_t runs, units, room; /* room: runs that there is memory for */
@@ -64,8 +64,8 @@ bool fb_kv_whole_pages(const struct fb_kv_shape *shape);
 uint32_t fb_kv_span(const struct fb_kv_plan *plan);
 
 /*
- * About how many runs a pair has in a region, if no pages of the tables are neighbours; and pieces,
- * in all regions.
+ * An estimate of a pair's runs in one region, if no pages of the tables are contiguous; and of its
+ * pieces in all regions.
  */
 double fb_kv_about_runs(const struct fb_kv_shape *shape);
 double fb_kv_about_pieces(const struct fb_kv_plan *plan);

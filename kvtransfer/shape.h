@@ -3,17 +3,17 @@
  * The paged KV cache of a group of ranks with tensor parallelism: which heads a rank holds, where
  * its pages lie, and where in them an element is.
  *
- * A rank has two regions a layer (layer 0 K, layer 0 V, layer 1 K, ...), or one where the cache is
- * a latent (MLA), of `pool` pages each. A page of a region holds `block_tokens` tokens of all heads
- * of the rank: [head][token][dim] in layouts HND, [token][head][dim] in NHD. Regions lie one behind
- * the other. In layouts PAIRED, pages of a layer's K and V alternate instead, so that a block of a
- * layer is contiguous; in layouts BLOCK, the pages of all regions do, so that a block of all layers
- * is contiguous ("cross-layer"). A block table, the same for all layers and all ranks of the group,
- * says in which page a block of tokens is; the other pages belong to others. Both groups may have
- * a layout of their own.
+ * A rank has two regions for each layer (layer 0 K, layer 0 V, layer 1 K, ...), or one if the cache
+ * is a latent (MLA), each with `pool` pages. A page of a region holds `block_tokens` tokens of all
+ * heads of the rank: [head][token][dim] in layouts HND, [token][head][dim] in NHD. Regions follow
+ * each other in memory. In layouts PAIRED, pages of a layer's K and V alternate instead, so that a
+ * block of a layer is contiguous. In layouts BLOCK, pages of all regions alternate, so that a block
+ * of all layers is contiguous ("cross-layer"). A block table, the same for all layers and ranks of
+ * the group, says in which page a block of tokens is. Other pages belong to other requests. Prefill
+ * and decode group may have different layouts.
  *
- * Ranks hold neighbouring heads; where there are more ranks than heads, neighbouring ranks hold the
- * same one.
+ * A rank holds consecutive heads. If there are more ranks than heads, consecutive ranks hold copies
+ * of the same head.
  */
 #ifndef FB_KVTRANSFER_SHAPE_H
 #define FB_KVTRANSFER_SHAPE_H
@@ -42,16 +42,16 @@ struct fb_kv_shape {
 	uint32_t layers, kv_heads, head_dim, element_bytes;
 	uint32_t parts; /* regions of a layer; 0: 2 */
 	uint32_t tokens, block_tokens;
-	uint32_t page_run; /* pages of a table that are neighbours; 0: all of them */
-	uint32_t decode_run; /* the same of the decode side's; 0: as page_run */
-	uint32_t churn; /* percent of a pool in use while an allocator made tables; 0: by runs */
-	bool whole; /* no pages: the tokens of a region are one block, and it has no others */
+	uint32_t page_run; /* prefill: blocks in a row whose pages are contiguous; 0: all blocks */
+	uint32_t decode_run; /* the same for the decode group; 0: as page_run */
+	uint32_t churn; /* tables by fb_kv_table_churned(), with this percentage; 0: by page_run */
+	bool whole; /* no pages: a region is one block with exactly the request's tokens */
 	const char *heads_are; /* what a message calls kv_heads; NULL: "heads" */
 	enum fb_kv_layout layout[FB_KV_SIDES];
 	uint32_t tp[FB_KV_SIDES]; /* ranks of each group */
 };
 
-/* Whether heads can be divided among, or replicated over, the ranks of both groups. */
+/* Whether the ranks of each group can get equal shares of the heads, or copies of them. */
 bool fb_kv_divides(const struct fb_kv_shape *shape);
 
 /* Heads of each rank of a group, and the first of a rank. */
@@ -73,7 +73,7 @@ static inline bool fb_kv_is_hnd(const struct fb_kv_shape *shape, enum fb_kv_side
 	return shape->layout[side] % 2 == 0;
 }
 
-/* Regions whose pages of a block are neighbours: one, those of a layer, or all. */
+/* How many regions have contiguous pages of a block: one, those of a layer, or all. */
 static inline uint32_t fb_kv_grouped(const struct fb_kv_shape *shape, enum fb_kv_side side)
 {
 	return shape->layout[side] < FB_KV_PAIRED_HND ? 1
@@ -92,7 +92,7 @@ static inline uint32_t fb_kv_blocks(const struct fb_kv_shape *shape)
 	return (shape->tokens + shape->block_tokens - 1) / shape->block_tokens;
 }
 
-/* Pages of a region: a quarter more than are needed, and two; none more without pages. */
+/* Pages of a region: a quarter more than the request needs, plus two; with `whole` one. */
 static inline uint32_t fb_kv_pool(const struct fb_kv_shape *shape)
 {
 	uint32_t blocks = fb_kv_blocks(shape);
@@ -124,15 +124,15 @@ void fb_kv_table(const struct fb_kv_shape *shape, uint64_t seed, uint32_t *table
 		 uint32_t *scratch);
 
 /*
- * The same as an allocator leaves it that has served many requests of random lengths: a queue of
- * free pages, taken from its head and given back, last page first, to its tail, while `churn`
+ * A block table as a used allocator would give it. Requests of random lengths have taken pages from
+ * the head of a queue of free pages and given them back to its tail, last page first, while `churn`
  * percent of the pool were in use. 0 or FB_ENOMEM (not printed).
  */
 int fb_kv_table_churned(const struct fb_kv_shape *shape, uint64_t seed, uint32_t *table);
 
 /*
- * Number of an element in the request, the same whoever holds it: elements of a token are
- * neighbours, then tokens of a head, heads of a region, regions.
+ * Number of an element in the request, the same on all ranks and in all layouts: it counts by
+ * element, then token, head, and region.
  */
 static inline uint64_t fb_kv_index(const struct fb_kv_shape *shape, uint32_t region, uint32_t head,
 				   uint32_t token)

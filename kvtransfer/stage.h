@@ -7,7 +7,7 @@
 
 #include "kvtransfer/job.h"
 
-/* All regions of a step, of a pair: from this rank's pages to its packed bytes. */
+/* Gathers all regions of a pair in a step: from this rank's pages to its packed bytes. */
 static inline void fb_kv_gather(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 				uint32_t step)
 {
@@ -23,7 +23,7 @@ static inline void fb_kv_gather(const struct fb_kv_job *job, const struct fb_kv_
 	}
 }
 
-/* The way back. */
+/* Scatters them: from packed bytes to pages. */
 static inline void fb_kv_scatter(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 				 uint32_t step)
 {
@@ -45,7 +45,7 @@ static inline uint64_t fb_kv_message(const struct fb_kv_job *job, const struct f
 	return pair->region_bytes * job->step_regions;
 }
 
-/* What a rank has for itself, where no mover carries it: a step's packed bytes, or all runs. */
+/* Copies what stays on the same rank if no mover does: a step's packed bytes, or all runs. */
 static inline void fb_kv_keep(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 			      uint32_t step, bool staged)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pages in GPU memory that pass by a mover of host memory: messages (wire.h) are packed by the GPU
- * and come through host memory at both ends, for networks whose device does not reach the GPU.
+ * Pages in GPU memory that a mover of host memory carries, for networks whose devices cannot access
+ * the GPU: the GPU packs messages (wire.h), which pass through host memory at both ends.
  *
  * pageable   a copy of each message to ordinary memory: the driver copies once more inside
  * pinned     a copy of each message to locked memory

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that moves carry instead of pages: the runs of a move gathered into one message, as they
- * are (packed), or each bf16 element quantised to fp8 (e4m3, round to nearest even, beyond 448 it
- * is 448, scale 1 as vLLM's usual one), which halves the bytes. The receiver puts them back into
- * its pages, quantised ones as bf16 again.
+ * Messages that moves carry instead of pages. The runs of a move are gathered into one message,
+ * either as they are (packed), or with each bf16 element quantised to fp8, which halves the bytes
+ * (e4m3, rounded to nearest even, limited to 448, scale 1, which is vLLM's default). The receiver
+ * scatters the message into its pages, and converts quantised elements back to bf16.
  *
- * Between two ranks the gathering end reads pages and writes the message (`out`), the other end
- * reads the message and writes pages; both walk the same list of parts.
+ * The sending end (`out`) reads pages and writes the message, the other end reads the message and
+ * writes pages. Both use the same list of parts.
  */
 #ifndef FB_KVTRANSFER_WIRE_H
 #define FB_KVTRANSFER_WIRE_H
@@ -42,7 +42,7 @@ FB_ELEMENT float fb_kv_fp8_allowed(float value)
 	return magnitude < 0x1p-6f ? 0x1p-10f : magnitude * 0x1p-4f;
 }
 
-/* Whether a bf16 element may have become the other one on its way; *relative: how far off it is. */
+/* Whether quantising may have turned bf16 `wanted` into `got`; *relative: the relative error. */
 FB_ELEMENT bool fb_kv_fp8_is_near(uint16_t wanted, uint16_t got, float *relative)
 {
 	float want = fb_widen_bf16(wanted), off = fb_widen_bf16(got) - want;
@@ -57,24 +57,24 @@ FB_ELEMENT bool fb_kv_fp8_is_near(uint16_t wanted, uint16_t got, float *relative
 /* "pages", "packed", "fp8", NULL. */
 extern const char *const fb_kv_wires[FB_KV_WIRES + 1];
 
-/* Bytes of a message of so many bytes of pages. */
+/* Bytes of a message that carries `bytes` bytes of pages. */
 static inline uint64_t fb_kv_wire_bytes(enum fb_kv_wire wire, uint64_t bytes)
 {
 	return wire == FB_KV_WIRE_FP8 ? bytes / 2 : bytes;
 }
 
 /*
- * Local: an end of the message of a transfer between pages: the sender's (`out`), whose pages are
- * `transfer`'s local ones, or the receiver's, whose pages are its remote ones; swapped where the
- * transfer is a GET. For a SEND and a RECV they are the local ones. `pages` and `message` are
- * addresses of this rank's part and of the message, in memory of the GPU (`device`) or of the
- * processor. 0 or an error (printed); the caller closes it either way.
+ * Local: prepares one end of the message that replaces a transfer between pages. For a PUT the
+ * sender's pages (`out`) are the transfer's local pieces and the receiver's the remote ones; for a
+ * GET it is the reverse; for a SEND or a RECV they are the local ones. `pages` and `message` are
+ * the addresses of this rank's part and of the message, in GPU memory (`device`) or host memory.
+ * 0 or an error (printed); the caller closes it either way.
  */
 int fb_kv_packing_open(struct fb_kv_packing *p, const struct fb_transfer *transfer, bool out,
 		       enum fb_kv_wire wire, bool device, char *pages, char *message);
 void fb_kv_packing_close(struct fb_kv_packing *p, bool device);
 
-/* Local: gathers, or puts back; complete on return. 0 or an error (printed). */
+/* Local: gathers (`out`) or scatters; complete on return. 0 or an error (printed). */
 int fb_kv_packing_run(const struct fb_kv_packing *p, bool device);
 
 /* The same in GPU memory (cuda_wire.c): `part` becomes a copy there, and back to nothing. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A request's way; see handoff.h.
+ * The course of a request; see handoff.h.
  *
- * PUT: a sender begins a call when all receivers have given leave (FREE), builds and posts; a
- * receiver is through when it has been notified (notify.c), and gives leave for the next call. GET:
- * the sender says that its pages are READY, the receiver builds, posts and is through when its
- * moves are done; the notice that they were read is the sender's leave. SEND: both ends post, the
- * receiver first, and says so by an empty message of MPI's. Leaves come before a call's begin, so
- * they are in none of its stages.
+ * PUT: a sender begins a call when all receivers have permitted it (FREE), then builds and posts. A
+ * receiver has finished when it has been notified (notify.c), and permits the next call. GET: the
+ * sender notifies that its pages are READY. The receiver builds and posts, and has finished when
+ * its moves are done; the notice that they were read permits the sender's next call. SEND: both
+ * ends post, the receiver first, and it says so by an empty MPI message. Permissions come before a
+ * call begins, so they are in none of its stages.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_hando
 	       i->state->machine.world->rank == (i->plan.get ? link->from : link->to);
 }
 
-/* Begins to bring a part of a message out of GPU memory, or into it; mapped ones are there. */
+/* Begins to copy a part of a message out of GPU memory, or into it; not needed if mapped. */
 static int copy_chunk(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
 		      uint32_t move, bool out)
 {
@@ -220,7 +220,7 @@ static int look_at_moves(const struct fb_handoff_instance *i, struct fb_handoff_
 	return err;
 }
 
-/* One look at everything that is under way, before messages are put back; *open: how much is. */
+/* Looks once at all links, then unpacks what has arrived; *open: number of unfinished links. */
 static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_times *t, int *open)
 {
 	int own = 0, others = 0, err = FB_OK;
@@ -264,7 +264,7 @@ static void announce_receives(const struct fb_handoff_instance *i)
 	}
 }
 
-/* Waits for the other ends' leave, which is not timed; `call` counts from 1. */
+/* Waits until the other ends permit the call, which is not timed; `call` counts from 1. */
 int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call)
 {
 	bool get = i->plan.get;
@@ -281,7 +281,7 @@ int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call)
 	return err;
 }
 
-/* Gives leave for the next request; senders of a last notice see to it that it is on its way. */
+/* Permits the next request; with --notify last, senders progress the last notice until it left. */
 static int give_leave(const struct fb_handoff_instance *i)
 {
 	int err = FB_OK;
@@ -306,7 +306,7 @@ void fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 
 	if (!err && i->beside)
 		err = fb_kv_beside_begin(i->beside, i->fastest_s);
-	/* On GPUs that awaits the computing before: no stage may contain another rank's wait. */
+	/* On GPUs this waits for earlier computing, which must not be in any rank's stage. */
 	if (i->plan.beside && i->engine->device)
 		err = fb_group_agree(i->state->machine.world, err);
 	began = fb_handoff_now(i);

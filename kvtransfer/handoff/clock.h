@@ -27,8 +27,8 @@ double fb_handoff_global(const struct fb_handoff_instance *i, double t);
 /* How far a time between the ends can be wrong at most, in us; 0: they are on one host. */
 double fb_handoff_error_us(const struct fb_handoff_instance *i, enum fb_handoff_ends ends);
 /*
- * The time; NAN where it is no longer than its error, which the row then says (unknown), or where
- * it is below 0 by more than that (wrong): then the moments or the error are not right.
+ * Returns the time; or NAN if it is not longer than its error (sets `unknown`), or if it is below 0
+ * by more than its error (sets `wrong`: a clock, or the estimate of the error, was not right).
  */
 double fb_handoff_known(struct fb_handoff_instance *i, double us, enum fb_handoff_ends ends);
 

@@ -2,14 +2,14 @@
 /*
  * What a transfer, a piece and a byte cost: time = a + b pieces + bytes / rate; see handoff.h.
  *
- * Many lists go from rank 0 to rank 1, of 1 to 1728 pieces of 256 bytes to 256 KiB each, from
- * scattered places to scattered places, one list after the other, warm. A list's time begins when
- * rank 0 could send it and ends when rank 1 knows that it is there: with PUT by a notice, with GET,
- * which rank 0 allows by a notice, and with SEND by the end of its own move. Rank 1 gives leave for
- * the next list, which is not timed. A repetition is a sweep over all lists, and gives one a, b and
- * rate: the least squares of relative errors (fit_model.c). The row has their medians over sweeps
- * with intervals. Every list is also packed, moved as one piece and unpacked: from which piece size
- * on that is slower is the break-even of packing.
+ * Many lists go from rank 0 to rank 1, one after the other, with 1 to 1728 pieces of 256 bytes to
+ * 256 KiB, from scattered places to scattered places, with all memory registered. A list's time
+ * begins when rank 0 could send it and ends when rank 1 knows that it has arrived: by a notice with
+ * PUT, and by the end of rank 1's own move with SEND and GET (which rank 0 permits by a notice).
+ * Rank 1 then permits the next list, which is not timed. A repetition is a sweep over all lists,
+ * and gives one a, b and rate by least squares of relative errors (fit_model.c). The row has
+ * medians and intervals over sweeps. Every list is also packed, moved as one piece and unpacked:
+ * the piece size from which on this is slower is the break-even of packing.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ enum {
 };
 
 /*
- * Zones of a part: sources, targets of each mode, so that none hides what the other drops, packed
- * out, packed in.
+ * Zones of a part: sources; targets of each mode, apart, so that data of one mode cannot hide what
+ * the other mode loses; messages out; messages in.
  */
 static uint64_t zone_bytes(void)
 {
@@ -212,7 +212,7 @@ static int take(struct fb_handoff_instance *i, const struct fb_fit_point *p, int
 	return err || i->plan.send ? err : post(i, i->fit->note);
 }
 
-/* Both ranks: on GPUs this awaits the computing before, which is in no list's time. */
+/* Both ranks: on GPUs this waits for earlier computing, which must not be in a list's time. */
 static int begin_beside(const struct fb_handoff_instance *i, double seconds)
 {
 	const struct fb_group *w = i->state->machine.world;

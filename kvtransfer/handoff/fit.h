@@ -24,7 +24,7 @@ struct fb_fit_point {
 
 struct fb_fit {
 	struct fb_fit_point point[FB_FIT_POINTS];
-	struct fb_move *note; /* rank 1: leave for the next list; rank 0, GET: leave to read */
+	struct fb_move *note; /* rank 1: permits the next list; rank 0, GET: permits reading */
 	uint64_t base, handed; /* notices that came before the case; lists so far */
 	double *begin, *end; /* [sweeps][POINTS][MODES], in s: at rank 0, at rank 1 */
 	size_t sweeps;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program handoff: a request's KV cache passes from prefill to decode ranks, and each stage of
- * it is timed: building lists, posting, until the sender has its memory back, until the receiver
- * has been notified. Either one request between groups of unlike tensor parallelism (reshard), or a
- * request from each of some senders to each of some receivers (fan).
+ * The program handoff: a request's KV cache moves from prefill to decode ranks, and each stage is
+ * timed: building lists, posting, until the sender may reuse its memory, until the receiver has
+ * been notified. Operation reshard moves one request between groups of different tensor
+ * parallelism, fan moves a request from each of some senders to each of some receivers.
  *
- * The operation handover is the same between groups that may be on the same ranks, as calls back to
- * back without stages: direct, packed, layer by layer (handover.c, job.h). It is all that the
- * program kv_reshard has.
+ * Operation handover also moves a request between two groups, which may be on the same ranks. It
+ * measures calls back to back without stages: direct, packed, or layer by layer (handover.c,
+ * job.h). The program kv_reshard has only this operation.
  *
  * The operation fit measures one pair of ranks with many numbers and sizes of pieces and says what
  * a transfer, a piece and a byte cost: time = a + b pieces + bytes / rate.
@@ -36,10 +36,10 @@ enum fb_handoff_operation {
 
 /* Where the ranks of a handover's two groups are. */
 enum fb_kv_placement {
-	FB_KV_AUTO,     /* disjoint where there are ranks enough, else shifted */
+	FB_KV_AUTO,     /* disjoint if there are enough ranks, else shifted */
 	FB_KV_DISJOINT, /* decode ranks behind the prefill ranks */
 	FB_KV_SHARED,   /* index i of both groups is rank i */
-	FB_KV_SHIFTED,  /* decode ranks turned by half of all ranks */
+	FB_KV_SHIFTED,  /* decode index i is rank i + half of all ranks (modulo) */
 };
 
 enum fb_handoff_grain {
@@ -53,7 +53,7 @@ enum fb_handoff_grain {
 	FB_GRAINS
 };
 
-/* Notices: of PUTs of a cache and the receiver's leave for the next; and of GETs. */
+/* Notices. Of PUTs: bytes have come, receiver is ready. Of GETs: pages were read, may be read. */
 enum { FB_NOTE_PUT = 1, FB_NOTE_FREE, FB_NOTE_GOT, FB_NOTE_READY };
 
 extern const char *const fb_handoff_operations[], *const fb_handoff_grains[];
@@ -75,7 +75,7 @@ struct fb_handoff_settings {
 	void (*spoil)(struct fb_kv_job *job); /* tests: a mistake for each plan; or NULL */
 };
 
-/* A name of the program: what it has otherwise than handoff. */
+/* A program name, and how it differs from handoff. */
 struct fb_handoff_name {
 	const char *name, *summary;
 	const struct fb_default *defaults; /* of common options */
@@ -164,8 +164,8 @@ struct fb_handoff_state {
 /* What a case asks for; from its keys. */
 struct fb_handoff_plan {
 	enum fb_handoff_operation operation;
-	bool by_layer; /* moves are of one layer each, else of all */
-	enum fb_kv_cut cut; /* and of one such unit */
+	bool by_layer; /* a move covers one layer, else all layers */
+	enum fb_kv_cut cut; /* and one unit of this kind (plan.h) */
 	uint32_t chunk_tokens;
 	enum fb_kv_wire wire;
 	enum fb_kv_staging staging;
@@ -173,17 +173,18 @@ struct fb_handoff_plan {
 	enum fb_kv_mode mode; /* of handover */
 	enum fb_kv_placement placement;
 	const char *form; /* NULL: the mover's usual one */
-	const struct fb_kv_model *beside; /* which is computed meanwhile; NULL: nothing is */
-	bool registers, apart; /* memory in each request; pages of neighbours stay pieces */
+	const struct fb_kv_model *beside; /* model that ranks compute meanwhile; NULL: none */
+	/* Each request registers its memory; contiguous pages are separate pieces all the same. */
+	bool registers, apart;
 	enum fb_handoff_notify notify;
 	bool get, send, cold; /* neither get nor send: put */
 	struct fb_kv_shape shape; /* of all layers; tp: senders and receivers */
-	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, layers alike */
+	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, by layers with equal pages */
 	int lists, flight;		      /* flight: requests at once */
-	const char *unlike;		      /* why it cannot be streamed, or NULL */
+	const char *unlike;		      /* why layers cannot be streamed, or NULL */
 };
 
-/* A part of a message that has a move: all of it, but for staging pipelined. */
+/* The part of a message that one move carries: a whole message, except with staging pipelined. */
 struct fb_handoff_chunk {
 	uint32_t packing; /* index of its message */
 	bool first, last; /* of that */
@@ -200,7 +201,7 @@ struct fb_handoff_link {
 	struct fb_move **move;	      /* [moves]; NULL: built in each call */
 	struct fb_move *note;	      /* FREE or READY; of the first link of a pair */
 	struct fb_move *last;	      /* the same; of --notify last */
-	bool follows, said; /* another link of its ranks is before it; they were told of a call */
+	bool follows, said; /* an earlier link has the same ranks; this call's notice was sent */
 	uint64_t count_base, note_base; /* notices before this case */
 	uint64_t bytes, from_at, to_at; /* all of it; where both ends' pages begin */
 	uint64_t wire_bytes;		/* of all moves: less where pages are quantised */
@@ -208,25 +209,25 @@ struct fb_handoff_link {
 	struct fb_kv_packing *packing; /* [packings]: this rank's end; NULL: moves carry pages */
 	struct fb_handoff_chunk *chunk; /* [moves] of packings */
 	uint32_t packings;
-	uint64_t moves_before;	       /* of the links before it, of the same two ranks */
+	uint64_t moves_before;	       /* moves of earlier links between the same two ranks */
 	uint32_t unpacked;	       /* moves of this call that are in the receiver's pages */
-	uint64_t come;		       /* receivers: messages of this call, by the last look */
-	uint64_t told;		       /* receivers: the last call that is known to have come */
-	const struct fb_kv_job *job;   /* of which this is a pair */
+	uint64_t come;		       /* receivers: messages of this call that have arrived */
+	uint64_t told;		       /* receivers: the last call that is known to have arrived */
+	const struct fb_kv_job *job;   /* the job of which this is a pair */
 	const struct fb_kv_pair *pair;
 	unsigned char *hidden;	       /* receivers, watched: [repeats][runs], see watch.c */
 };
 
 /* The moments of a call, in seconds; NAN: this rank has no such moment. */
 struct fb_handoff_times {
-	double begin;	      /* senders: the pages are there */
-	double build, post;   /* durations, of who posts */
-	double registered;    /* duration, of senders, where requests do this */
-	double pack, unpack;  /* durations, of senders and of receivers */
-	double released;      /* senders: their pages are free again */
+	double begin;	      /* senders: the pages are ready to be sent */
+	double build, post;   /* durations, on the rank that posts */
+	double registered;    /* duration, on senders, if requests register memory */
+	double pack, unpack;  /* durations, on senders and on receivers */
+	double released;      /* senders: their pages may be overwritten again */
 	double visible;	      /* receivers, if watched: the last byte of each run is in its page */
 	double notified;      /* receivers: they have been notified, or their own moves are done */
-	double usable;	      /* receivers: they know it, and all is in their pages */
+	double usable;	      /* receivers: notified, and all is unpacked into their pages */
 };
 
 enum fb_handoff_stage {
@@ -271,7 +272,7 @@ struct fb_handoff_instance {
 	double worst;	 /* relative error of quantised elements */
 	double bulk_us, bytes, value[FB_HANDOFF_COLUMNS];
 	struct fb_kv_beside *beside; /* NULL: nothing is computed, or this rank has no part */
-	double fastest_s;	     /* request on this rank; 0: there was none */
+	double fastest_s;	     /* of requests on this rank; 0: none so far */
 	struct fb_data data; /* fit */
 	struct fb_fit *fit;
 	const struct fb_kv_carrier *carrier; /* of handover */
@@ -294,15 +295,15 @@ bool fb_handoff_lacks(const struct fb_handoff_state *state, const struct fb_kv_b
 /* --- instance.c: one case, from setup to teardown --------------------------------------------- */
 
 int fb_handoff_set_up(void *state, const struct fb_case *c, void **instance);
-/* And measures what needs requests of its own (watch.c), for programs that report it. */
+/* Also measures what needs extra requests (watch.c), for programs that report it. */
 int fb_handoff_set_up_watched(void *state, const struct fb_case *c, void **instance);
 void fb_handoff_tear_down(void *instance);
 int fb_handoff_prime(void *instance);
 int fb_handoff_check(void *instance, int calls, struct fb_mismatch *bad);
 bool fb_handoff_counts(void *instance);
-/* Collective, and nothing of it is timed: forgets the memory, which no move names. */
+/* Collective, not timed: deregisters the memory, which no move may use. */
 int fb_handoff_forget(struct fb_handoff_instance *i);
-/* Collective: makes the memory known anew, which is a sender's first stage. */
+/* Collective: registers the memory again, which is a sender's first stage. */
 int fb_handoff_register(struct fb_handoff_instance *i, struct fb_handoff_times *t);
 
 /* Seconds. */
@@ -315,8 +316,8 @@ int fb_handoff_run(void *instance, int calls);
 uint64_t fb_handoff_pair_moves(const struct fb_handoff_instance *i,
 			       const struct fb_handoff_link *link);
 /*
- * Gathers a move's message, or puts it back; nothing where moves carry pages. By the sender before
- * it posts, or lets the receiver read; by the receiver when the message is there.
+ * Gathers a move's message (on the sender, before it posts or lets the receiver read), or scatters
+ * it (on the receiver, when it has arrived). Does nothing if moves carry pages.
  */
 int fb_handoff_repack(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
 		      uint32_t move);
@@ -329,7 +330,7 @@ bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_hando
 
 /* --- watch.c: what is measured in requests of its own -------------------------------------- */
 
-/* Whether the last bytes of all runs have come to this receiver; and puts others in their place. */
+/* Whether the last bytes of all runs have arrived at this receiver; puts other bytes there. */
 bool fb_handoff_seen(struct fb_handoff_instance *i);
 void fb_handoff_hide(struct fb_handoff_instance *i);
 /* Collective: when bytes are visible, and the multiprocessors' time, as far as either is known. */
@@ -339,9 +340,9 @@ int fb_handoff_watch(struct fb_handoff_instance *i);
 
 void fb_handoff_describe(void *instance, struct fb_traits *traits);
 /*
- * Collective: [FB_STAGES][calls] in s of rank 0's clock: when the first rank began, negated, and
- * the last of all else; -HUGE_VAL where no rank has it. Behind them is room for [calls] to sort by.
- * To be freed; NULL: out of memory, on all ranks.
+ * Collective: [FB_STAGES][calls] in s of rank 0's clock: when the first rank began (negated), and
+ * for other stages the moment of the last rank; -HUGE_VAL if no rank has one. [calls] numbers of
+ * scratch space follow. The caller frees it; NULL on all ranks: out of memory.
  */
 double *fb_handoff_reduce(const struct fb_handoff_instance *i);
 /* Median and its 95% interval, NAN where there are too few. */
@@ -359,14 +360,14 @@ int fb_handoff_build(const struct fb_handoff_instance *i, struct fb_handoff_link
 void fb_handoff_unbuild(const struct fb_handoff_instance *i, struct fb_handoff_link *link);
 
 /*
- * Local: a link's messages in place of its pages, one behind the other: this rank's end of each,
- * and what is moved. 0 or an error (printed).
+ * Local: replaces moves of a link's pages by moves of messages, which follow each other in memory,
+ * and prepares this rank's end of each message. 0 or an error (printed).
  */
 int fb_handoff_messages(const struct fb_handoff_instance *i, const struct fb_kv_job *job,
 			const struct fb_kv_pair *pair, struct fb_handoff_link *link);
-/* Bytes of host memory that a staged case needs besides; 0: it is none. */
+/* Bytes of host memory that a staged case needs in addition; 0: the case is not staged. */
 uint64_t fb_handoff_stage_bytes(const struct fb_handoff_plan *plan);
-/* Bytes of a rank's part that a case needs, of all ranks the same; and of all caches. */
+/* Bytes that a case needs in each rank's part, equal on all ranks; and bytes of all caches. */
 uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *plan);
 uint64_t fb_handoff_bytes(const struct fb_handoff_plan *plan);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From plans to lists and moves; see handoff.h. The runs of a pair are of one region, so a request
- * is one transfer that is repeated for all of them. Smaller moves are of one unit of the pair's
- * runs, of all layers or of each.
+ * Makes lists and moves from plans; see handoff.h. The runs of a pair cover one region, so a whole
+ * request is one transfer that is repeated for all regions. Smaller moves carry one unit of the
+ * pair's runs, for all layers or for one layer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,8 @@ static uint64_t list_pages_bytes(const struct fb_handoff_plan *p, const struct f
 }
 
 /*
- * Ranks either send or receive, so one place is for both. Pages are never less than what is in
- * them; a sender's heads go to as many ranks as hold a copy of them.
+ * A rank either sends or receives, so one area serves for both. Messages are never larger than the
+ * pages, but a sender has one message for each rank that gets a copy of its heads.
  */
 static uint64_t list_part_bytes(const struct fb_handoff_plan *p, const struct fb_kv_shape *list)
 {
@@ -156,8 +156,8 @@ int fb_handoff_jobs_open(struct fb_handoff_instance *i)
 	int err = FB_OK, lists = p->lists * p->flight;
 
 	/*
-	 * Cases share memory for messages: what a former one left there must not be what this one
-	 * moves. fb_handoff_prime() adds less than the distance.
+	 * Cases share memory for messages, and bytes that an earlier case has left there must not
+	 * pass for this one's. So seeds of cases lie further apart than fb_handoff_prime() adds.
 	 */
 	seed = i->state->machine.settings->seed + (i->state->cases << 32);
 	i->job = calloc((size_t)lists * p->shape.tp[0] * p->shape.tp[1], sizeof(*i->job));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages made of pages, as moves: the transfers between pages, of which links.c has made lists,
- * become packings at both ends, and moves of one piece each, or of several where a message is
- * copied and moved by chunks; see handoff.h.
+ * Moves of messages instead of pages; see handoff.h. Each transfer between pages that links.c has
+ * made becomes a packing at both ends and a move of one piece, or several moves if the message is
+ * copied and moved by chunks.
  */
 #include <stdlib.h>
 

@@ -27,9 +27,9 @@ bool fb_handoff_notifies_so(const struct fb_handoff_plan *plan, const struct fb_
 int fb_handoff_notice(const struct fb_handoff_plan *plan);
 uint64_t fb_handoff_pair_notices(const struct fb_handoff_instance *i,
 				 const struct fb_handoff_link *link);
-/* Senders: notifies the receivers whose moves are far enough. */
+/* Senders: notifies the receivers to which all moves are posted, or complete, as --notify needs. */
 int fb_handoff_tell(const struct fb_handoff_instance *i);
-/* All of a link has come to this receiver in this call: the last link's moment stays. */
+/* Notes that all of a link has arrived at this receiver; the moment of the last link counts. */
 void fb_handoff_note_told(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
 			  uint64_t call, struct fb_handoff_times *t);
 /* Looks for the notices of a link; *open: one link more if something is missing. */

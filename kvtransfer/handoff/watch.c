@@ -42,7 +42,7 @@ static volatile unsigned char *last_byte(const struct fb_handoff_link *link, uin
 	return (volatile unsigned char *)at + r->dst + r->bytes - 1;
 }
 
-/* What hide() has left there is not what the request brings. */
+/* hide() has put values there that the request does not bring, so any change shows its bytes. */
 bool fb_handoff_seen(struct fb_handoff_instance *i)
 {
 	for (; i->seen.link < i->links; i->seen.link++, i->seen.repeat = 0) {

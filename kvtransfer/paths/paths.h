@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Path tables: what movers were measured to take on a machine, for --engine auto of the programs
- * here; --tuning FILE names one. scripts/kv-paths writes them from rows of
- * `handoff --operation fit`; docs/kvtransfer.md.
+ * Path tables: measured times of movers on a machine, by which --engine auto of these programs
+ * chooses; --tuning FILE names a table. scripts/kv-paths writes tables from rows of
+ * `handoff --operation fit`; see docs/kvtransfer.md.
  *
  * A table is text. `#` begins a comment; the first word of a line says what it is:
  *
@@ -11,12 +11,11 @@
  *	best MOVER VERB alone|overlapped PIECE_BYTES PIECES
  *	tier MOVER[:FORM] VERB PIECE_BYTES PIECES
  *
- * A path belongs to the machine line above it, of which there may be several with one model. The
- * time of a transfer is A + B pieces + bytes / rate; "-" for A: it was not measured, and counts as
- * nothing. overlapped: measured while both ends compute. best: of
- * the movers that were measured with a list of so many pieces of this size, the fastest. tier: the
- * same of a list that leaves memory for the tier below it (put) or comes back (get), with the
- * mover's form; `offload --crossover` writes these.
+ * A line belongs to the machine line above it; several machine lines may have the same model. path:
+ * a transfer takes A + B pieces + bytes / rate; "-" for A: not measured, it counts as 0.
+ * overlapped: measured while both ends compute. best: the fastest of the movers that were measured
+ * with a list of PIECES pieces of this size. tier: the same for a list that is written to the tier
+ * below memory (put) or read back (get), with the mover's form; `offload --crossover` writes these.
  */
 #ifndef FB_KVTRANSFER_PATHS_PATHS_H
 #define FB_KVTRANSFER_PATHS_PATHS_H
@@ -55,28 +54,25 @@ struct fb_paths {
 };
 
 /*
- * Takes from a text the lines for the model, of GPUs or of processors; `file` names it in messages.
- * The whole text is checked. 0; FB_EINPUT after one line "FILE:LINE: ..." to `errors` (may be
+ * Reads the lines for a model of GPUs or processors from a text; `file` names it in messages. All
+ * other lines are checked too. 0; FB_EINPUT after one line "FILE:LINE: ..." to `errors` (may be
  * NULL); or FB_ENOMEM (printed). Free with fb_paths_free(), which is safe on a zeroed structure.
  */
 int fb_paths_parse(struct fb_paths *paths, const char *text, const char *file, bool gpu,
 		   const char *model, FILE *errors);
 void fb_paths_free(struct fb_paths *paths);
 
-/* What a transfer takes in us by the line. */
+/* The time of a transfer in us, as the line estimates it. */
 double fb_path_us(const struct fb_path_line *line, double pieces, double bytes);
 
-/*
- * The line for the mover and direction: of the objective, else measured alone; NULL: nobody has
- * measured it.
- */
+/* The line for the mover and direction: of the objective, else measured alone; NULL: neither. */
 const struct fb_path_line *fb_paths_find(const struct fb_paths *paths, const char *mover, bool get,
 					 enum fb_auto_objective objective);
 
 /*
- * The line of the list that is most like a transfer of these pieces and bytes: of the objective,
- * else measured alone; NULL: none has between half and twice as many pieces, and of that size.
- * `tier`: of lines `tier`, else of lines `best`.
+ * The line whose list is most similar to a transfer of these pieces and bytes: of the objective, or
+ * else measured alone; NULL: no list has between half and twice as many pieces, and pieces between
+ * half and twice as long. `tier`: looks at lines `tier`, else at lines `best`.
  */
 const struct fb_path_best *fb_paths_best(const struct fb_paths *paths, bool tier, bool get,
 					 enum fb_auto_objective objective, double pieces,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From what happened to requests to what users feel: time to first token, time between tokens, and
- * how many requests a second met an objective.
+ * Computes the figures of a service from the times of its requests: time to first token, time
+ * between tokens, and how many requests a second met an objective.
  *
- * All times are the router's. A request's time begins when it was planned to arrive, whether or not
- * the router came to it then: a server that stalls makes requests wait, and their waiting counts
- * (no coordinated omission).
+ * All times are by the router's clock. A request's time begins when it was planned to arrive, even
+ * if the router was too busy to handle it then: when a service stalls, the waiting time of the
+ * requests that should have arrived meanwhile counts (no coordinated omission).
  */
 #ifndef FB_KVTRANSFER_SERVE_ACCOUNT_H
 #define FB_KVTRANSFER_SERVE_ACCOUNT_H
@@ -20,7 +20,7 @@ struct fb_served {
 	double compute; /* duration of the prompt's computing */
 	double prefilled, arrived, first, last;
 	uint32_t tokens, output; /* given so far, and asked for */
-	bool judged; /* whether it meets the objective was known at a look at it */
+	bool judged; /* it is counted as having met or missed the objective */
 };
 
 enum fb_fate { FB_FATE_OPEN, FB_FATE_MET, FB_FATE_MISSED };
@@ -50,30 +50,30 @@ void fb_account_close(struct fb_account *account);
 void fb_account_token(struct fb_account *account, struct fb_served *served, double now);
 
 /*
- * Whether a request has met the objective, or cannot any more: its first token has not come in
- * time, or so much time has passed since then that the mean time between tokens is too long even if
- * all that are left come now.
+ * Whether a request has met the objective, or can no longer meet it: its first token came too late,
+ * or so much time has passed since its first token that the mean time between tokens would be too
+ * long even if all remaining tokens came now.
  */
 enum fb_fate fb_served_fate(const struct fb_served *served, const struct fb_objective *objective,
 			    double now);
 
 /*
- * Whether it is decided that of n requests the share `wanted` meets the objective, or that it does
- * not, if so many have met and missed it and all others are open.
+ * Whether the share `wanted` of n requests is sure to meet the objective, or sure to miss it, given
+ * the numbers that have `met` and `missed` it; all others are open.
  */
 enum fb_fate fb_share_fate(uint32_t met, uint32_t missed, uint32_t n, double wanted);
 
 /*
- * A replay is over; requests that lack tokens were cancelled, and are not counted. Returns the
- * share of all n that met the objective.
+ * Enters a finished replay. Requests that lack tokens were cancelled and are left out of all
+ * figures. Returns the share of all n requests that met the objective.
  */
 double fb_account_replay(struct fb_account *account, const struct fb_served *served, uint32_t n,
 			 const struct fb_objective *objective);
 
 /*
  * Appends a replay's spans to the files in `folder` (common/record/timeline.h), a lane for each
- * request: queue, until its prompt's computing began, prefill, kv, until its cache had come to who
- * decodes it, and decode, until its last token. 0, FB_ENOMEM or FB_EIO (printed).
+ * request: queue (until computing its prompt began), prefill, kv (until its cache had reached the
+ * decode worker), and decode (until its last token). 0, FB_ENOMEM or FB_EIO (printed).
  */
 int fb_account_trace(const struct fb_served *served, uint32_t n, const char *folder,
 		     const char *row);
@@ -82,12 +82,12 @@ int fb_account_trace(const struct fb_served *served, uint32_t n, const char *fol
 double fb_series_quantile(struct fb_series *samples, double q);
 
 /*
- * The median of values of repetitions, and the ends of its 95% interval. NAN as ends where values
- * are too few for an interval, or where some of `repetitions` have no value. These are not like the
- * others: no rate was too high, or one of two modes was much better. So the interval of the others
- * would be too narrow, and in the wrong place. All stay as they are where there is no value at all.
- * Values count as independent, as each repetition has arrivals of its own: test_knee.c has how
- * often such intervals contain the knee. Six are too few to tell chance from dependence.
+ * The median of the values of repetitions, and the ends of its 95% interval. The ends are NAN if
+ * there are too few values, or if some repetition has no value. A repetition without a value is
+ * unlike the others: no rate was too high, or one of two modes was much better. So an interval of
+ * the others would be too narrow and in the wrong place. Without any value *result is unchanged.
+ * Values count as independent, because each repetition has its own arrivals, and a handful are too
+ * few to measure dependence. test_knee.c prints how often such intervals contain the knee.
  */
 void fb_series_interval(const struct fb_series *values, size_t repetitions, double result[3]);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How much longer a decode worker's steps take while a cache is on its way to it. Steps with more
- * requests take longer anyway, and more requests come with more caches. So only steps of as many
- * requests are compared. A transfer also begins more often during a long step than during a short
- * one. So a step during which one began is compared with the mean of the steps without transfers
- * that weights each by its time.
+ * requests take longer anyway, and when more requests come, more caches arrive. So only steps with
+ * equal numbers of requests are compared. And a transfer is more likely to begin during a long step
+ * than during a short one. So a step during which a transfer began is compared with a mean of the
+ * steps without transfers in which each step has the weight of its time.
  */
 #ifndef FB_KVTRANSFER_SERVE_INTERFERENCE_H
 #define FB_KVTRANSFER_SERVE_INTERFERENCE_H
@@ -30,9 +30,9 @@ struct fb_step_times {
 void fb_step_times_add(struct fb_step_times *times, enum fb_step_kind kind, double seconds);
 
 /*
- * Adds to *with the time of all steps that had a transfer, and to *without what they would have
- * taken without one, by the steps of as many requests that had none. Numbers of requests without
- * such steps are left out. The quotient of both is the interference.
+ * Adds to *with the time of all steps that had a transfer, and to *without the time that they would
+ * have taken without one, by the mean of steps with as many requests and no transfer. Numbers of
+ * requests without such steps are left out. *with / *without is the interference.
  */
 void fb_step_times_sum(const struct fb_step_times *times, size_t n, double *with, double *without);
 
@@ -46,9 +46,9 @@ struct fb_step_watch {
 };
 
 /*
- * A turn began and has looked at its messages and its mover: it has seen so many transfers, of
- * which so many are left and are under way during this turn's step. Counts the step of the turn
- * before, during which some of those seen may have begun, and ended.
+ * Call it in each turn after looking at messages and mover. `seen`: transfers that the turn has
+ * seen, `left`: those of them still under way during the turn's step. Counts the previous turn's
+ * step, during which some of the seen transfers may have begun and ended.
  */
 void fb_step_watch_begin(struct fb_step_watch *watch, uint32_t seen, uint32_t left, double began);
 /* The turn's step is computed. */

@@ -2,17 +2,18 @@
 /*
  * The search for a knee: which rate to try next, given which rates met the objective. Pure.
  *
- * Without a knee that is known, the rate is doubled or halved until one rate met the objective and
- * one did not. With one, the rates 8% below and 9% above it are tried first, and the interval is
- * widened if the knee is not between them. Then the interval is halved on a logarithmic scale until
- * its ends differ by 9%; the knee is its middle. A narrower interval would cost as much time as
- * more searches, and knees of searches with other arrivals differ by as much.
+ * If no knee is known yet, the rate is doubled or halved until one rate has met the objective and
+ * another has not. If one is known from an earlier search, the rates 8% below and 9% above it are
+ * tried first, and the interval is widened if the knee is not between them. Then the interval is
+ * halved on a logarithmic scale until its ends differ by 9%; the knee is its middle. A narrower
+ * interval would not pay: knees of searches with other arrivals differ by as much, so the time is
+ * better spent on more searches.
  *
- * Both ends of the interval are always tried anew, so that a search does not inherit what chance
- * did to the one before. Searches would still try the same rates again and again, and the median of
- * their knees would be one of few values. So each search shifts its rates by a random part of the
- * last interval. Parts that were spread evenly would make the knees of a row less independent than
- * the interval of their median takes them to be.
+ * Each search tries both ends of its interval again, so that it does not inherit a result that the
+ * previous search had by chance. Searches would still try the same few rates, and the median of
+ * their knees could only have few values. So each search shifts its rates by a random part of the
+ * last interval. The parts are random and not evenly spaced, because the interval of the median
+ * takes the knees of a row to be independent.
  */
 #ifndef FB_KVTRANSFER_SERVE_KNEE_H
 #define FB_KVTRANSFER_SERVE_KNEE_H
@@ -40,7 +41,7 @@ struct fb_knee {
 void fb_knee_begin(struct fb_knee *knee, double first, double known, uint64_t seed,
 		   unsigned search);
 
-/* The rate that was to be tried has met the objective, or has not. */
+/* Enters whether the rate that was tried has met the objective. */
 void fb_knee_note(struct fb_knee *knee, bool met);
 
 /* Whether some rate met the objective and some did not. */
@@ -56,25 +57,25 @@ static inline bool fb_knee_is_between(const struct fb_knee *knee)
 double fb_knee_result(const struct fb_knee *knee);
 
 /*
- * How many requests a replay of a search has at a rate: as many as arrive in ten objectives for the
- * first token, of `ttft_s` seconds, so that a service that is 10% too slow falls behind by an
- * objective before the replay ends. `fewest` at least, and FB_KNEE_MOST_REQUESTS times as many at
- * most.
+ * How many requests a replay of a search has at a rate: as many as arrive in ten times `ttft_s`,
+ * the objective for the first token. Then requests of a service that is 10% too slow are late by a
+ * whole objective before the replay ends. At least `fewest`, at most FB_KNEE_MOST_REQUESTS times as
+ * many.
  */
 uint32_t fb_knee_requests(double rate, double ttft_s, uint32_t fewest);
 
 /*
- * A knee, or NAN if at this rate all `requests` arrive within less than two objectives for the
- * first token, of `ttft_s` seconds: then most of them may wait for all that came before and still
- * meet the objective, so the rate is none that the service could keep up.
+ * Returns the knee, or NAN if at this rate all `requests` arrive in less than twice `ttft_s`, the
+ * objective for the first token. Then most requests could wait for all earlier ones and still meet
+ * the objective, so the service could not sustain the rate for longer.
  */
 double fb_knee_steady(double knee, double requests, double ttft_s);
 
 /*
- * By what factor a knee may be too high, because replays of so many `requests` are shorter than ten
- * objectives: at a rate that is too high by this factor, the share `attainment` of the requests has
- * come when the service falls behind by an objective. 1 where replays are long enough, or at 0 and
- * NAN. An estimate for requests that are all alike.
+ * By what factor a knee may be too high because replays of `requests` requests are shorter than ten
+ * objectives for the first token. At a rate that is too high by this factor, the share `attainment`
+ * of the requests has arrived when requests begin to be late by an objective. 1 if replays are long
+ * enough, and for a knee of 0 or NAN. It is an estimate for requests that are all alike.
  */
 double fb_knee_excess(double knee, double requests, double ttft_s, double attainment);
 

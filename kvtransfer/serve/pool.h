@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The blocks of a worker's KV cache, as the router keeps book of them: who uses which, and which
- * hold the beginning of a prompt that may come again. Blocks that nobody uses keep their content
- * until they are needed, the least recently used first.
+ * The router's account of the blocks of a worker's KV cache: which requests use them, and which
+ * blocks hold the beginning of a prompt that may come again. An unused block keeps its content
+ * until it is needed; the least recently used block is taken first.
  */
 #ifndef FB_KVTRANSFER_SERVE_POOL_H
 #define FB_KVTRANSFER_SERVE_POOL_H
@@ -31,12 +31,12 @@ void fb_pool_close(struct fb_pool *pool);
 /* Forgets everything. */
 void fb_pool_reset(struct fb_pool *pool);
 
-/* How many blocks of a prompt, from its beginning, are there. */
+/* How many blocks of a prompt, counted from its beginning, are in the cache. */
 uint32_t fb_pool_find(const struct fb_pool *pool, const uint64_t *hash, uint32_t n);
 
 /*
- * Takes n blocks for a prompt: those that are there, *held of them from its beginning, and others
- * for the rest. False, nothing changed: too few are idle.
+ * Takes n blocks for a prompt: the first *held blocks of the prompt are in the cache already, and
+ * idle blocks serve for the rest. False (nothing changed): too few blocks are idle.
  */
 bool fb_pool_take(struct fb_pool *pool, const uint64_t *hash, uint32_t n, uint32_t *block,
 		  uint32_t *held);

@@ -8,7 +8,7 @@
 
 /* Where a request is. */
 struct fb_place {
-	uint32_t *block[2]; /* [blocks], of P and of D; equal if colocated */
+	uint32_t *block[2]; /* [blocks] at the prefill and the decode worker; equal if colocated */
 	int worker[2];
 	bool pinned[2];
 };
@@ -19,10 +19,10 @@ struct fb_router {
 	double *load;	     /* [workers]: tokens to go */
 	uint32_t *list;	     /* for a message */
 	uint32_t due, given, ended; /* requests that have arrived, were given out, are done */
-	uint32_t wanted; /* that are to arrive: all, or, once the outcome is decided, those given */
+	uint32_t wanted; /* requests that will arrive: all, or only those given out once decided */
 	bool decided;
-	uint32_t judged; /* all before it are */
-	uint32_t met, missed; /* the objective, as of the last look, which comes again at `look` */
+	uint32_t judged; /* all requests before this one are judged */
+	uint32_t met, missed; /* the objective, when they were counted; next time at `look` */
 	double look;
 	int turn[2];
 	double with_s, without_s; /* of the workers that have said them */
@@ -32,8 +32,8 @@ struct fb_router {
 double fb_router_now(const struct fb_router *router);
 
 /*
- * Takes a message, if there is one, and gives requests out; now and then, without either, tells the
- * watchdog what is being done. 0 or an error (printed).
+ * Handles a message, if there is one, and gives out requests. If there was nothing to do, it now
+ * and then tells the watchdog what the router waits for (`doing`). 0 or an error (printed).
  */
 int fb_router_turn(struct fb_router *router, struct fb_spin *spin, const char *doing);
 
@@ -41,14 +41,14 @@ int fb_router_turn(struct fb_router *router, struct fb_spin *spin, const char *d
 int fb_router_send_all(struct fb_router *router, const struct fb_control_header *header);
 
 /*
- * Replays the trace at a rate, with the run's arrivals and empty caches. *share: of its requests,
- * that met the objective. Unless `whole`, it ends as soon as it is decided whether that is less
- * than --attainment, and requests that were under way then count as not having met it. All workers
- * are idle behind it.
+ * Replays the trace at a rate, with the run's arrivals and empty caches. *share: the share of its
+ * requests that met the objective. Unless `whole`, the replay ends as soon as it is decided whether
+ * the share reaches --attainment; requests that are then unfinished count as having missed it.
+ * Afterwards all workers are idle.
  */
 int fb_router_replay(struct fb_router *router, double rate, bool whole, double *share);
 
-/* How many requests a replay has: --requests; of a search, more where that lasts too short. */
+/* How many requests a replay has: --requests; in a search more, if that would be too short. */
 uint32_t fb_router_requests(const struct fb_router *router, double rate);
 
 /* search.c: a run of any operation. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program serve: requests of a trace arrive at a router, rank 0, whatever the state of the
- * service is (open loop). Workers, all other ranks, compute prompts and answers. Either every
- * worker does both (colocated), or some compute prompts and pass their KV cache to the others,
- * which give the tokens (disaggregated).
+ * The program serve. Requests of a trace arrive at a router, rank 0, at given times, however busy
+ * the service is (open loop). Workers, all other ranks, compute prompts and generate tokens. Either
+ * every worker does both (colocated), or some compute prompts and send their KV cache to the other
+ * workers, which generate the tokens (disaggregated).
  *
- * Control goes by small MPI messages, the cache by a mover's PUT whose notice says to the decode
- * rank that the blocks are there. The router keeps book of all blocks, so that a rank never waits
- * for memory. A worker is one thread: it computes a step (a chunk of a prompt and a token of every
- * running request) and then looks at its messages and its mover.
+ * Control messages are small MPI messages. A mover's PUT carries the cache, and its notice tells
+ * the decode rank that the blocks have arrived. The router keeps account of all blocks, and gives
+ * out a request only when its blocks are free, so a worker never waits for memory. A worker is one
+ * thread. It computes a step (a chunk of a prompt, and a token of every running request), and then
+ * looks for messages and progresses its mover.
  */
 #ifndef FB_KVTRANSFER_SERVE_SERVE_H
 #define FB_KVTRANSFER_SERVE_SERVE_H
@@ -36,7 +37,7 @@ enum fb_serve_mode { FB_SERVE_COLOCATED, FB_SERVE_DISAGGREGATED, FB_SERVE_MODES 
 enum fb_serve_policy {
 	FB_SERVE_ROUND_ROBIN,
 	FB_SERVE_LEAST_LOADED, /* the worker with the fewest tokens to go */
-	FB_SERVE_PREFIX,       /* the one that has most of the prompt; of several the former */
+	FB_SERVE_PREFIX,       /* the one whose cache has most of the prompt; if equal, as above */
 	FB_SERVE_POLICIES,
 };
 
@@ -93,12 +94,12 @@ enum { FB_SERVE_NOTICE = 1, FB_SERVE_LISTS = 2 };
 struct fb_serve_state {
 	struct fb_kv_machine machine; /* engine none has caches only, for workers that do both */
 	const struct fb_serve_settings *own;
-	/* Of the traces of replays [false] and of searches [true]; 0 where nothing needs one. */
+	/* Of the traces of replays [false] and of searches [true]; 0 if the run needs none. */
 	uint32_t longest_input[2], longest_output[2], requests[2];
 	double recorded_s; /* from the first request to the last one of replays, in the file */
 };
 
-/* Layers of a cache that are alike: regions one behind the other in a worker's part. */
+/* Layers of a cache with equal pages: their regions follow each other in a worker's part. */
 struct fb_serve_list {
 	uint32_t regions;
 	bool window;		 /* they need the last blocks of a prompt only */
@@ -114,7 +115,7 @@ struct fb_serve_plan {
 	enum fb_arrivals arrivals;
 	const struct fb_kv_model *model;
 	struct fb_kv_shape shape;
-	int workers, prefill; /* of the workers the first ones compute prompts, if disaggregated */
+	int workers, prefill; /* disaggregated: the first `prefill` workers compute prompts */
 	double rate;
 	uint32_t longest_input, longest_output; /* of the case's trace */
 	uint32_t pool_blocks;	    /* of each worker */
@@ -155,8 +156,8 @@ enum fb_control_kind {
 struct fb_control_header {
 	uint32_t kind, request;
 	uint32_t input, output;	 /* tokens */
-	uint32_t blocks, held[2]; /* of the prompt; those that P, and D, have already */
-	int32_t decode;		 /* rank; the worker's own: it keeps the request */
+	uint32_t blocks, held[2]; /* of the prompt; held by the prefill and the decode worker */
+	int32_t decode;		 /* the decode worker's rank; own rank: it keeps the request */
 	double compute_s;	 /* PREFILLED */
 	double moved;		 /* ARRIVING, SENT: bytes */
 	double with_s, without_s; /* TIMES: of the run, as fb_step_times_sum() has them */
@@ -164,7 +165,7 @@ struct fb_control_header {
 	uint32_t colocated;
 };
 
-/* Behind the header, for a prompt: blocks at P and at D, and hashes in two halves. */
+/* Words after the header, for a prompt: blocks at both workers, and hashes in two halves. */
 struct fb_control {
 	struct fb_control_header header;
 	uint32_t list[];
@@ -201,15 +202,16 @@ static inline uint64_t fb_control_hash(const struct fb_control *l, uint32_t bloc
 
 /* --- blocks.c: what a cache is made of, and what of it is moved ------------------------------- */
 
-/* The lists of a plan that has all else. Pure. */
+/* Fills the lists of a plan whose other members are set. Pure. */
 void fb_serve_lists(struct fb_serve_plan *plan);
 /* The first block of a prompt of so many tokens that a decode worker needs of a list's layers. */
 uint32_t fb_serve_first(const struct fb_serve_plan *plan, int list, uint32_t input);
 /*
- * The transfers of a prompt's cache, one of each list and each with a notice, without regions: the
- * blocks that the decode worker does not have. Layers with a window send all blocks of the window,
- * because a decode worker may have a block from a longer prompt, whose window had passed it.
- * `piece` has room for `lists` times the prompt's blocks. Returns their bytes.
+ * Makes the transfers of a prompt's cache, one for each list, each with a notice; the caller sets
+ * their regions. They carry the blocks that the decode worker lacks. Layers with a window send all
+ * blocks of the window, because the decode worker may hold a block from a longer prompt, whose
+ * window lay behind this block. `piece` has room for `lists` times the prompt's blocks. Returns
+ * the bytes of all transfers.
  */
 uint64_t fb_serve_pieces(const struct fb_serve_plan *plan, const struct fb_control *message,
 			 struct fb_piece *piece, struct fb_transfer transfer[FB_SERVE_LISTS]);
@@ -227,17 +229,17 @@ struct fb_serve_instance {
 	struct fb_data data;	       /* the seed changes with each replay */
 	struct fb_mismatch bad;
 	struct fb_trace trace;	       /* router, and below */
-	uint32_t count;		       /* requests of the last replay: the trace's first ones */
+	uint32_t count;		       /* the last replay had the first `count` of its requests */
 	struct fb_served *served;
 	struct fb_pool *pool;	       /* [workers] */
 	struct fb_account account;
 	double hit_tokens, all_tokens;
-	double moved_bytes, moved; /* of so many caches */
+	double moved_bytes, moved; /* bytes sent so far; number of caches that were sent */
 	struct fb_series knee, ratio, interference; /* of all runs that count */
-	bool kneeless; /* in a run no rate was too high */
+	bool kneeless; /* in some run even the highest rate met the objective: no knee */
 	double excess; /* the greatest fb_knee_excess() of these knees; 0 without one */
 	struct fb_knee search[FB_SERVE_MODES];
-	double known[FB_SERVE_MODES]; /* the knee of the search before; 0 or NAN: none */
+	double known[FB_SERVE_MODES]; /* the knee of the previous search; 0 or NAN: none */
 	unsigned searches;
 	double until; /* router: when --max-time is over; no replay of a sample begins later */
 	int whole, cut; /* router: samples that were carried out, and those that --max-time cut */
@@ -247,8 +249,8 @@ struct fb_serve_instance {
 };
 
 /*
- * The seed of arrivals, and of a search's first rates. Runs add their number to it, so the seeds of
- * other launches, and those that follow from the next --seed, are far away.
+ * The seed of arrivals, and of a search's first rates. Each run adds its number, so the seeds of
+ * different launches and of the next --seed have to lie far apart.
  */
 static inline uint64_t fb_serve_seed(const struct fb_serve_instance *i)
 {
@@ -258,10 +260,10 @@ static inline uint64_t fb_serve_seed(const struct fb_serve_instance *i)
 }
 
 /*
- * content.c. Local: writes the blocks of a prompt from `first` on at this worker, its prefill or
- * its `decode` worker, or, where `bad` is not NULL, compares them: a block's content follows from
- * its hash. A decode worker has what came from another one only as far as layers' windows reach. 0
- * or an error (printed); what is wrong is added to *bad.
+ * content.c. Local: writes the blocks of a prompt from `first` on at this worker, which is its
+ * prefill or its `decode` worker, or, if `bad` is not NULL, compares them and adds errors to *bad.
+ * A block's content follows from its hash. Of layers with a window, a decode worker received only
+ * the blocks of the window. 0 or an error (printed).
  */
 int fb_serve_content(const struct fb_serve_instance *i, const struct fb_control *message,
 		     bool decode, uint32_t first, struct fb_mismatch *bad);
@@ -272,8 +274,8 @@ int fb_serve_run(void *instance, int calls);
 bool fb_serve_begin_samples(void *instance);
 size_t fb_serve_whole(void *instance, size_t runs);
 /*
- * A replay of a run is over. Called by all ranks, because the watchdog waits for each replay as
- * long as for a run: a search has many.
+ * Restarts the watchdog's time after a replay, because a search has many replays, and --timeout is
+ * meant for each of them. All ranks call it.
  */
 void fb_serve_replayed(struct fb_serve_instance *i);
 int fb_serve_check(void *instance, int calls, struct fb_mismatch *bad);

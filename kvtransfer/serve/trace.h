@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests of a served model: when each arrives, how long its prompt and its answer are, and which
- * blocks of the prompt it has in common with others. From a file of a published trace, or from a
- * seeded generator with the quantiles of one.
+ * blocks of its prompt other requests have too. They come from a file of a published trace, or from
+ * a seeded generator of lengths distributed as in such a trace.
  */
 #ifndef FB_KVTRANSFER_SERVE_TRACE_H
 #define FB_KVTRANSFER_SERVE_TRACE_H
@@ -56,8 +56,8 @@ int fb_trace_open(struct fb_trace *trace, const struct fb_trace_config *config);
 void fb_trace_close(struct fb_trace *trace);
 
 /*
- * Sets the times of the first n requests, 1 at least, for a mean rate of so many of them a second;
- * 0, TRACE only: as recorded.
+ * Sets the arrival times of the first n requests (at least 1), for a mean rate of `rate` requests a
+ * second; 0, only for FB_ARRIVE_TRACE: as recorded.
  */
 void fb_trace_arrive(struct fb_trace *trace, uint32_t n, enum fb_arrivals how, double rate,
 		     double cv, uint64_t seed);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The program stream: rank 0 computes a prompt layer by layer and puts each layer's cache to rank 1
- * as soon as it is there, or all behind the last one. Exposed is the time that the transfer adds
- * behind the computing; a recursion says what it should be, from parts that setup measures in
+ * as soon as it is computed, or all layers after the last one. The exposed time is what the
+ * transfer adds after the computing. A recursion predicts it from parts that setup measures in
  * requests without overlap (recursion.c, parts.c). Rank 1 begins to decode when it has the first
- * layer, or all; or it gives other requests' tokens meanwhile, which shows what receiving costs
- * them.
+ * layer, or all layers; or it computes tokens of other requests meanwhile, which shows how much
+ * receiving slows these down.
  *
  * Jobs, links and memory are those of handoff, with one move for each layer of a link. A model
  * whose layers are not alike has two links: one of its full layers and one of those with a window,
@@ -72,9 +72,9 @@ struct fb_stream {
 	double began;		     /* the last request, on this rank */
 	struct fb_stream_moment *at; /* [layers] */
 	/* Medians of setup's requests without overlap; NAN: not known. */
-	double *layer_s;    /* [layers]: from computed until there, with nothing else under way */
-	double *computed_s; /* [layers]: until computed, behind the posts of the layers before */
-	double transfer_s;  /* from the last layer's computing until all are there, in a row */
+	double *layer_s;    /* [layers]: from computed until arrived, with nothing else under way */
+	double *computed_s; /* [layers]: until computed, including the posts of earlier layers */
+	double transfer_s;  /* all layers, posted in a row: from computed until all have arrived */
 	double compute_s, after_s; /* all computing; a whole request */
 	double step_s;		   /* median of the others' steps before any transfer */
 	struct fb_kv_cost peak[2]; /* ranks 0 and 1, a second */
@@ -100,12 +100,12 @@ enum { FB_STREAM_MOST_CALLS = 1 << 16 };
 /* The chunk of the prompt behind `done` tokens; a token of each of the others. */
 struct fb_kv_batch fb_stream_chunk(const struct fb_stream *s, uint32_t done);
 struct fb_kv_batch fb_stream_others(const struct fb_stream *s);
-/* A layer of the prompt, by chunks; a step of other requests. */
+/* Computes a layer of the prompt, chunk by chunk; a decode step of other requests. */
 int fb_stream_compute(const struct fb_stream *s);
 int fb_stream_serve(struct fb_stream *s);
 /* On all ranks. The moments are in `began` and `at`. An error, here and below, ends the job. */
 void fb_stream_request(struct fb_stream *s, bool layerwise);
-/* Collective: the same layer by layer: each is computed when the one before is there. */
+/* Collective: the same without overlap: a layer is computed when the last one has arrived. */
 void fb_stream_alone(struct fb_stream *s);
 int fb_stream_run(void *instance, int calls);
 
@@ -117,14 +117,14 @@ int fb_stream_parts(struct fb_stream *s);
 /* --- recursion.c ------------------------------------------------------------------------------ */
 
 /*
- * What remains of the transfer when the last layer has been computed, in s, if each layer is put
- * as soon as it is computed. NAN: an input is NAN.
+ * How much of the transfer remains when the last layer has been computed, in s, if each layer is
+ * put as soon as it is computed. NAN: an input is NAN.
  *
- * computed_s[l]: when layer l is computed. layer_s[l]: from then until it is there if no other
- * layer is under way, which has the fixed costs of a post and of a notice. transfer_s: the same for
- * all layers posted in a row, which has these costs once, as far as the mover hides them. So layer
- * l is there, at the earliest, layer_s[l] after it was computed, and behind the layer before by its
- * share of transfer_s. Where nothing is hidden both are x(l), and this is
+ * computed_s[l]: when layer l is computed. layer_s[l]: from then until it arrives if no other layer
+ * is under way; this includes the fixed costs of a post and a notice. transfer_s: the same for all
+ * layers posted in a row, which has these costs only once if the mover hides them. So layer l
+ * arrives no earlier than layer_s[l] after it was computed, and no earlier than its share of
+ * transfer_s after the layer before. If the mover hides nothing, both are x(l), and this is
  * f(l) = max(f(l - 1), c(l)) + x(l).
  */
 double fb_stream_recursion(const double *computed_s, const double *layer_s, double transfer_s,

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh disable=SC2034 # timeout_s is for scripts/launch
 #
-# Whether a launch is complete. A rank that ends with exit code 0 in the middle may take the others
-# with it, and launchers then end with 0 too. So a program's last act is to write its exit code to
-# environment.csv, as program.NAME.LAUNCH.exit_code; when it begins, it takes that of an earlier
-# attempt out. A program without --csv has no such file: its rank 0 appends to the file
-# FABRICBENCH_CLOSING, which scripts/launch has made, that it began and that it ended; where rank 0
-# runs on another host, that file says nothing. A rank whose input cannot be used writes so into
-# that file and ends with 0, because after another code mpirun adds a dozen lines to the one that
-# helps. POSIX sh, sourced by scripts/launch.
+# Whether a launch is complete. If a rank ends with exit code 0 in the middle of a run, the launcher
+# may end the other ranks and then end with 0 too. So the last thing that a program does is to write
+# its exit code to environment.csv, as program.NAME.LAUNCH.exit_code; when it begins, it removes the
+# code of an earlier attempt. A program without --csv has no such file. Instead its rank 0 appends
+# to the file FABRICBENCH_CLOSING, which scripts/launch has created, when it begins and when it
+# ends. If rank 0 runs on another host, this file stays empty and proves nothing. A rank that cannot
+# use its input writes this into the file and ends with 0, because after any other code mpirun
+# prints a dozen lines of its own beside the useful one. POSIX sh, sourced by scripts/launch.
 
 # seconds TEXT: prints the seconds, at least 1, that --timeout says.
 seconds() {

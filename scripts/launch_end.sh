@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh disable=SC2154 # end_cause is scripts/launch's
 #
-# The end of a launch: nothing of the job is left on this host, and a rank that is stopped does not
-# keep it for ever. POSIX sh, sourced by scripts/launch.
+# The end of a launch: no process of the job may be left on this host, also if a rank is stopped and
+# never ends by itself. POSIX sh, sourced by scripts/launch.
 #
-# The job's processes are known by FABRICBENCH_LAUNCH in their environment, because a launcher that
-# is gone leaves them without a parent.
+# The job's processes are recognised by FABRICBENCH_LAUNCH in their environment, because processes
+# whose launcher has died have another parent.
 
 # job_processes ID: prints the numbers of the job's processes, launcher and all.
 job_processes() {
 	grep -lsazxF "FABRICBENCH_LAUNCH=$1" /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3
 }
 
-# end_ranks ID SECONDS: waits until no process of the job is left, whose launcher has ended. What is
-# there after so many seconds is killed.
+# end_ranks ID SECONDS: waits, after the launcher has ended, until no process of the job is left.
+# Kills those that are left after SECONDS.
 end_ranks() {
 	tries=$(($2 * 10))
 	while left=$(job_processes "$1") && [ -n "$left" ]; do

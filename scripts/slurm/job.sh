@@ -4,10 +4,11 @@
 # What all jobs share: settings above, the work of this kind of job below. Part of each batch
 # script that scripts/slurm/submit writes, so that such a script can be read and changed by itself.
 #
-# A job may end at any moment: rows are appended whole, and the next attempt goes on where this one
-# ended. So the signal that Slurm sends before the time limit only has to end what runs and put the
-# job back into the queue; it keeps its number, and what depends on it waits on. A row that takes
-# long ends with the samples that it has; half of the time that is left is for that.
+# A job may end at any moment, because rows are appended whole, and the next attempt goes on where
+# this one ended. So on the signal that Slurm sends before the time limit, the job only ends what
+# runs and puts itself back into the queue. It keeps its number, and jobs that depend on it go on
+# waiting. A row that takes long ends with the samples that it has; half of the remaining time is
+# reserved for that.
 
 set -u
 export LC_ALL=C MPI MPIRUN MPIRUN_FLAGS
@@ -24,7 +25,7 @@ die() {
 	exit 3
 }
 
-# Ends what runs. Its exit is waited for by whoever started it.
+# Ends what runs. The code that started it waits for its exit.
 stop() {
 	stop_reason=$1
 	say "told to stop: $1"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154 # settings and functions come before this part
 #
-# The study on pairs of the job's nodes: $rounds rounds, in each of which every node is in one pair
-# and all pairs run at once. After n - 1 rounds (n where n is odd) every pair has had its turn, by
-# the circle method of tournaments: one node stays, the others move on by one place.
+# The study on pairs of the job's nodes: $rounds rounds. In each round every node is in one pair and
+# all pairs run at once. After n - 1 rounds (n if n is odd) every pair of nodes has run once. Pairs
+# follow the circle method of tournaments: one node stays, the others move on by one place.
 
 # pairs_of ROUND NODE...: the pairs of that round, two names a line.
 pairs_of() {

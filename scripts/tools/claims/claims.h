@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Claims: what a line `show` of a study asks, and what result files answer. Private to the tool
- * claims; docs/studies.md has the grammar.
+ * Claims: reads the lines `show` of a study, and evaluates them with result files. Private to the
+ * tool claims; docs/studies.md has the grammar.
  */
 #ifndef FB_SCRIPTS_TOOLS_CLAIMS_CLAIMS_H
 #define FB_SCRIPTS_TOOLS_CLAIMS_CLAIMS_H
@@ -28,9 +28,9 @@ enum {
 
 /*
  * least|most BOUND [each|some COLUMN,...] TERM [/ TERM]. It is evaluated for each combination of
- * values of all columns in `over`. The first of them are ranks and nodes, `apart` in number, as
- * other numbers of ranks and nodes are other experiments: each has to be right by itself. Where a
- * term names one number of nodes, neither is among them; where it names one of ranks, ranks is not.
+ * values of all columns in `over`. The first `apart` of them are ranks and nodes, because runs with
+ * different numbers of ranks or nodes are different experiments: the claim has to hold in each. If
+ * a term names a number of nodes, ranks and nodes are left out; if it names one of ranks, ranks is.
  */
 struct fb_claim_show {
 	bool least; /* the value is to be at least `bound`, else at most */

@@ -2,9 +2,8 @@
 /*
  * The geometric mean of the ratios of a group of rows, for people; it judges nothing.
  *
- * A launch's mean of y over the group's rows is one number, so the rows may move together as they
- * like: the group is one row made of all, and its ratio and interval are those of a row
- * (effect.h).
+ * The mean of y over the group's rows is one number for each launch. So the group is treated as one
+ * row (effect.h), and its interval holds however much its rows depend on each other.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_GROUP_H
 #define FB_SCRIPTS_TOOLS_COMPARE_GROUP_H

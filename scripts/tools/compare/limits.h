@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The least change of a row that matters: by the user's threshold for all rows or for some, by the
- * noise that the row had in a self-test of the machine, and by what the clock can tell apart.
+ * The least change of a row that matters (theta). It follows from the user's threshold for all rows
+ * or for some, from the noise that the row had in a self-test of the machine, and from the
+ * resolution of the clock.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_LIMITS_H
 #define FB_SCRIPTS_TOOLS_COMPARE_LIMITS_H
@@ -17,7 +18,7 @@ enum fb_limit_from { FB_FROM_DEFAULT, FB_FROM_FILE, FB_FROM_NOISE, FB_FROM_CLOCK
 
 struct fb_limit {
 	double theta;	 /* a change below 1 + theta does not matter */
-	double wanted;	 /* the same if the row had no noise: what more launches could reach */
+	double wanted;	 /* theta without the row's noise: what more launches could reach */
 	double aa_noise; /* of the noise file; NAN: not in it */
 	enum fb_limit_from from;
 };
@@ -34,9 +35,9 @@ struct fb_limit_cost {
 };
 
 /*
- * What the clock costs in one program's launches. A cost that is the same in all launches of both
- * sides is in both times and hides nothing. Only differences, between launches or between the
- * sides, hide a change.
+ * What reading the clock and leaving the barrier cost in one program's launches. A cost that is the
+ * same in all launches is in the times of both sides, so it hides no change. Only a cost that
+ * differs between launches or sides can hide one.
  */
 struct fb_limit_floor {
 	char *program;
@@ -79,8 +80,8 @@ void fb_noise_write(FILE *out, const struct fb_keys *keys, const uint32_t *row_k
 void fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, int side);
 
 /*
- * The limit of a row. time_us: the lesser of what it took on both sides; NAN where the metric is
- * no time and no rate, so that the clock's cost says nothing.
+ * The limit of a row. time_us: its time on the faster side; NAN if the metric is neither a time nor
+ * a rate, so that the clock's cost does not matter.
  */
 struct fb_limit fb_limits_of(const struct fb_limits *limits, const struct fb_key *key,
 			     double time_us);

@@ -2,10 +2,10 @@
 /*
  * The inner loop of max-T: the statistic (statistic.h) of many rows under many assignments.
  *
- * Sums over the launches called B are looked up in tables of 16 entries, four launches at a time.
- * So is a set of bits, one for each launch in ascending order of its value. Its first and last bits
- * are the launches to trim. Whether the statistic exceeds the largest so far is decided without
- * division or logarithm; only the few statistics that exceed it need those.
+ * Sums over the launches that an assignment calls B are looked up in tables of 16 entries, for four
+ * launches at a time. The tables also give a set of bits, one for each launch in ascending order of
+ * its value, whose first and last bits are the launches to trim. Whether a statistic exceeds the
+ * largest one so far is decided without division or logarithm; only the few that do need these.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_MAX_T_H
 #define FB_SCRIPTS_TOOLS_COMPARE_MAX_T_H

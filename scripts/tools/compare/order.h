@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether the machine drifted while launches were made. A drift looks like a change where B ran
- * after A, and like noise where sides were interleaved.
+ * Whether the machine drifted while launches were made. A drift looks like a change if B ran after
+ * A, and like noise if the sides were interleaved.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_ORDER_H
 #define FB_SCRIPTS_TOOLS_COMPARE_ORDER_H
@@ -19,16 +19,17 @@ struct fb_order {
 	size_t drifting; /* of these, with |rho| > 0.7 */
 	bool drift;	 /* more than 20% of them: verdicts are to be demoted to UNSURE */
 	/*
-	 * How far sides were run apart: 0 interleaved evenly, 1 all of one side before the other
-	 * (then no drift check can tell a drift from a change).
+	 * How far the sides are apart in time: 0: evenly interleaved; 1: all launches of one side
+	 * before those of the other, so that a drift cannot be distinguished from a change.
 	 */
 	double separation;
 };
 
 /*
- * Spearman's rho of y with time[launch] (any unit and origin), inside of each side (a real change
- * between sides is no drift), weighted by the sides' launches. rho[rows] may be NULL; rows without
- * differences get NAN. Returns 0 or FB_EINPUT (bad design, infinite value, NaN time).
+ * Spearman's rho of y with time[launch] (any unit and origin). It is computed within each side,
+ * because a change between the sides is no drift, and averaged by the numbers of launches.
+ * rho[rows] may be NULL; rows without differences get NAN. 0 or FB_EINPUT (bad design, infinite
+ * value, NaN time).
  */
 int fb_order_check(const struct fb_design *design, const double *time, const double *y, size_t rows,
 		   double *rho, struct fb_order *out);

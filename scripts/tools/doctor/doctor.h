@@ -17,8 +17,8 @@ enum { FB_FINDING_CHARS = 160 };
 
 struct fb_node_facts {
 	struct fb_env env; /* sorted */
-	size_t hosts; /* that have a fact of their own, at least 1 */
-	double least_Gbps; /* what the user says RDMA ports have; 0: nothing */
+	size_t hosts; /* hosts that have a fact of their own, at least 1 */
+	double least_Gbps; /* --expect-rate: the rate that RDMA ports should have; 0: not given */
 };
 
 /* One verdict; texts are borrowed from the facts and the rules, but for `found` and `wanted`. */
@@ -36,7 +36,7 @@ struct fb_findings {
 
 void fb_findings_add(struct fb_findings *findings, const struct fb_finding *finding);
 
-/* What a rule asks, and what it says where the answer is no. */
+/* What a rule checks, and what it prints if the check fails. */
 struct fb_check {
 	enum fb_level level; /* then */
 	const char *check, *wanted, *advice;
@@ -48,9 +48,9 @@ void fb_findings_judge(struct fb_findings *findings, const struct fb_check *chec
 	__attribute__((format(printf, 5, 6)));
 
 /*
- * Reads the facts of the environment.csv of a folder; those that it lacks from that of the folder
- * rates/ in it, whose program loads more libraries and opens GPUs. A launch's "rank.gpu" is under
- * that key. Returns 0 or FB_EINPUT (printed).
+ * Reads the facts of a folder's environment.csv. Facts that it lacks are read from the folder
+ * rates/ in it, because the program that measured rates loads more libraries and opens GPUs. The
+ * fact "rank.gpu" of a launch is stored without the launch's prefix. 0 or FB_EINPUT (printed).
  */
 int fb_node_facts_read(struct fb_node_facts *facts, const char *folder);
 
@@ -65,7 +65,7 @@ const char *fb_rank_fact(const struct fb_node_facts *facts, const char *host, lo
 bool fb_fact_opens_key(const struct fb_node_facts *facts, const struct fb_env_fact *fact);
 bool fb_fact_opens_host(const struct fb_node_facts *facts, const struct fb_env_fact *fact);
 
-/* One rule that is more than a fact's value. It is called for each fact with such a key. */
+/* A rule that needs code, not only a fact's value. It is called for each fact whose key matches. */
 struct fb_judge {
 	const char *key; /* fnmatch(3) */
 	void (*judge)(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
@@ -85,7 +85,7 @@ bool fb_fact_has(const struct fb_node_facts *facts, const char *host, const char
 extern const struct fb_judge fb_judges_of_ports[], fb_judges_of_networks[], fb_judges_of_ranks[],
 	fb_judges_of_libraries[], fb_judges_of_fabric[];
 
-/* Judges the facts by all rules, and which facts differ between nodes though they should not. */
+/* Judges the facts by all rules, and finds facts that differ between nodes and should not. */
 void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings);
 
 /* The least shares that are good: of a row's own bound, and of what links carry. */
@@ -94,12 +94,13 @@ struct fb_least {
 };
 
 /*
- * Judges the rows of a result file. The best efficiency of each operation and memory from 1 MiB on,
- * by whatever engine, has to be `bound` or more. The best rate from 1 MiB on of each pair of ranks,
- * or of host_device, has to be `link` of what its link carries (lib/links.h). Of all_reduce,
- * all_gather and reduce_scatter in GPU memory the best busbw_GBps from 64 MiB on has to be
- * `collective` of what a GPU's NVLinks carry, and between nodes of what a node's RDMA ports do.
- * Rows whose bound and links are not known have nothing to say. Returns 0, or as fb_records_read.
+ * Judges the rows of a result file by the best engine of each case:
+ * - From 1 MiB on the efficiency of each operation and memory has to be at least `bound`.
+ * - From 1 MiB on each pair of ranks, and host_device, has to reach the share `link` of the rate of
+ *   its link (lib/links.h).
+ * - From 64 MiB on busbw_GBps of all_reduce, all_gather and reduce_scatter in GPU memory has to
+ *   reach the share `collective` of a GPU's NVLink rate, or between nodes of a node's RDMA ports.
+ * Rows whose bound and link are not known are not judged. Returns 0, or as fb_records_read.
  */
 int fb_doctor_rates(const struct fb_node_facts *facts, const char *path,
 		    const struct fb_least *least, struct fb_findings *findings);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report page: one HTML file that needs nothing else. All that it shows is one JSON document in
- * it, which page.js draws; page.html, page.css and page.js are built into the program, so that it
- * works wherever it is installed. Each part of the document is a function here.
+ * The report page: one HTML file that needs no other file. It contains a JSON document with all
+ * data, which page.js draws. page.html, page.css and page.js are built into the program, so that it
+ * works wherever it is installed. Each function here makes one part of the document.
  *
- * The page may be sent around, and names and texts in result files are not the reader's own: they
- * are in the JSON only, in which no '<' stands (fb_json_write), page.js puts them into the page as
- * text only, and the page's policy allows no address and only its own script, by a number that
- * nobody knows beforehand.
+ * The page may be sent to others, and texts in result files may come from anybody, so they must not
+ * act as HTML or scripts. They are only in the JSON, which contains no '<' (fb_json_write), and
+ * page.js inserts them only as text. The page's content security policy allows no address, and only
+ * the page's own script, by a random nonce.
  */
 #ifndef FB_SCRIPTS_TOOLS_REPORT_PAGE_H
 #define FB_SCRIPTS_TOOLS_REPORT_PAGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What NCCL says that it ran, from the columns of a row, and whether that is what a variable of the
- * environment or an option for CTAs asks for.
+ * What NCCL reports to have run, from the columns of a row; and whether it followed the environment
+ * variables and the options for CTAs.
  */
 #ifndef FB_SCRIPTS_TOOLS_SUMMARY_RAN_H
 #define FB_SCRIPTS_TOOLS_SUMMARY_RAN_H
@@ -27,8 +27,8 @@ struct fb_ran fb_ran_parse(const struct fb_result *row);
 enum fb_outcome fb_ran_as(bool known, bool right);
 
 /*
- * What becomes of a variable, and of a key of `variant` (channels, nccl_...). *instead is what ran,
- * in words; it is of `ran`, or static and valid until the next call.
+ * Whether NCCL followed a variable, or a key of `variant` (channels, nccl_...). *instead: what it
+ * ran, in words; the text belongs to `ran`, or is static and valid until the next call.
  */
 enum fb_outcome fb_ran_variable(const struct fb_result *row, const char *name, const char *value,
 				const struct fb_ran *ran, const char **instead);

@@ -6,9 +6,10 @@
 #include "scripts/tools/lib/report.h"
 
 /*
- * Prints for each section that has any of it: the size where one way passes another, between the
- * last size at which the one was surely faster and the first at which the other was; and what
- * NCCL's own choice loses against the best that was forced, and how far its model is off.
+ * Prints for each section that has such rows: the size from which on one way is faster than another
+ * (it lies between the last size at which the first was surely faster and the first size at which
+ * the second was); how much time NCCL's own choice loses against the best forced one; and how far
+ * NCCL's model is off.
  */
 void fb_summary_crossings(const struct fb_report *report);
 
@@ -20,16 +21,16 @@ void fb_summary_crossings(const struct fb_report *report);
 void fb_summary_effects(const struct fb_report *report, FILE *forest);
 
 /*
- * What was asked of NCCL (algorithm, protocol, registration, channels, variables) and what it says
- * that it ran: a line for each value that was asked, and one for each way in which something else
- * ran.
+ * What was requested of NCCL (algorithm, protocol, registration, channels, variables) and what NCCL
+ * reports to have run: a line for each requested value, and one for each other thing that ran.
  */
 void fb_summary_asked(const struct fb_report *report);
 
 /*
- * Prints by which factor work that needs one resource more is slower beside communication, from
- * rows of contention that differ in the kind of work only. The first three factors multiply to the
- * slowdown of `memory`; that of the link to the host is the larger of both directions'.
+ * Splits the slowdown of computing beside communication into factors, from rows of contention that
+ * differ only in the kind of work: how much slower is work that needs one more resource? The first
+ * three factors multiply to the slowdown of `memory`. The factor of the link to the host is the
+ * larger one of both directions.
  */
 void fb_summary_contention(const struct fb_report *report);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which candidate is best at which size, from times that are not exact: the heart of `tune`.
+ * Chooses the best candidate for each size from times with noise: the core of `tune`.
  *
- * Taken alone, each size would have the candidate with the least median, and a table would flip
- * between candidates that differ by noise. So candidates that cannot be told apart from the best
- * count as equal to it, and a change from one size to the next costs as much as a given loss of
- * time at one size. The choice is the sequence with the least sum of losses and changes, found by
- * dynamic programming (Viterbi, 1967): an isolated flip stays only if it gains more than two
- * changes cost. Equal sums go to fewer channels.
+ * If each size simply took the candidate with the least median, the table would switch back and
+ * forth between candidates that differ only by noise. So a candidate that cannot be distinguished
+ * from the best one counts as equal to it, and each switch from one size to the next costs as much
+ * as a given loss of time at one size. The choice is the sequence with the least sum of losses and
+ * costs of switches, found by dynamic programming (Viterbi, 1967). A switch for a single size stays
+ * only if it gains more than two switches cost. Of equal sums the one with fewer channels is taken.
  */
 #ifndef FB_SCRIPTS_TOOLS_TUNE_CHOOSE_H
 #define FB_SCRIPTS_TOOLS_TUNE_CHOOSE_H
@@ -30,7 +30,7 @@ struct fb_tune_problem {
 	double change;           /* what a change costs, as a ratio of time: 0.02 */
 };
 
-/* Differences above this are none of noise, however wide the intervals are. */
+/* A greater difference never counts as noise, however wide the intervals are. */
 #define FB_TUNE_MOST_TIE 0.05
 
 /*
@@ -46,9 +46,9 @@ void fb_tune_choose(const struct fb_tune_problem *problem, int *choice);
 double fb_tune_excess(const struct fb_tune_problem *problem, size_t size, size_t candidate);
 
 /*
- * Whether the candidate cannot be told apart from the best one in any context that has times at
- * that size: either median is within the other's interval, and they differ by FB_TUNE_MOST_TIE at
- * most.
+ * Whether the candidate cannot be distinguished from the best one in any context that has times at
+ * that size: one's median is within the other's interval, and the medians differ by at most
+ * FB_TUNE_MOST_TIE.
  */
 bool fb_tune_equals_best(const struct fb_tune_problem *problem, size_t size, size_t candidate);
 

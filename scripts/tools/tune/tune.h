@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From rows to rules: families of rows among which a rule may choose, and what is written of them.
- * Private to the tune tool.
+ * Makes rules of a tuning table from measured rows. Rows are grouped into families; a rule chooses
+ * among the rows of one family. Private to the tune tool.
  */
 #ifndef FB_SCRIPTS_TOOLS_TUNE_TUNE_H
 #define FB_SCRIPTS_TOOLS_TUNE_TUNE_H
@@ -14,7 +14,7 @@
 
 struct fb_tune_settings {
 	const char *name, *gpu, *cpu; /* of the table; NULL: from the rows' facts */
-	const char *like;             /* of a machine like it: a table's name; NULL: none */
+	const char *like;             /* name of a similar machine's table; NULL: none */
 	const char *output;           /* NULL: standard output */
 	const char *without;          /* algorithms that are left out, a list; NULL: none */
 	double change;
@@ -37,8 +37,9 @@ struct fb_tune_candidate {
 };
 
 /*
- * A cell that takes part. Those of engines that `auto` chooses between take part twice: under their
- * own engine, and under auto with the algorithm's name as that engine's rules have it.
+ * A cell from which rules are made. A cell of an engine that `auto` may choose is used twice: for
+ * rules of its own engine, and for rules of auto, with the algorithm's name as auto's rules have
+ * it.
  */
 struct fb_tune_sample {
 	const struct fb_cell *cell;
@@ -50,9 +51,9 @@ struct fb_tune_sample {
 };
 
 /*
- * All that was measured of an operation with an engine on so many ranks and nodes over a
- * transport, with aligned blocks or with others. What rows differ in beside candidate and size are
- * contexts; of these a rule may name in_place and the element's size.
+ * All rows of an operation with one engine, number of ranks and nodes, and transport, either with
+ * aligned blocks or with others. Apart from candidate and size, rows differ in their contexts (data
+ * type, cadence, ...). Of a context, a rule may name only in_place and the element's size.
  */
 struct fb_tune_family {
 	const struct fb_cell *first; /* for the names of what is common, but for the engine's */
@@ -72,12 +73,13 @@ struct fb_tune_family {
 };
 
 /*
- * Which cells take part, sorted by family: rows of engines that a table can tell something, with
- * names and not auto, with no keys in `variant` but those that a rule has. For the objective
- * `overlapped` these are steps of ddp and of contention beside gemm: a row is one of all_reduce, of
- * its bucket's bytes, or of the collective that contention names, and its time is the step's.
- * Returns 0; FB_EDATA (a row has wrong data) or FB_EPEER (one is a fault): no table is made of such
- * rows; FB_EINPUT (no row with a time is left; an unknown column in a filter); all printed.
+ * Selects the cells from which rules are made, sorted by family: rows of engines that read tables,
+ * whose algorithm is named (not auto), and whose `variant` has only keys that a rule can have. For
+ * the objective `overlapped` these are steps of ddp, and of contention beside gemm. A step of ddp
+ * counts as an all_reduce of its bucket's bytes, a step of contention as its collective, each with
+ * the time of the step. Returns 0; FB_EDATA (a row has wrong data) or FB_EPEER (a row is a fault),
+ * because no table is made from such rows; FB_EINPUT (no row with a time is left, or a filter has
+ * an unknown column). All errors are printed.
  */
 int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings *settings,
 		    struct fb_tune_sample **samples, size_t *count);

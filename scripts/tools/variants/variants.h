@@ -26,8 +26,8 @@ struct fb_variant_rows {
 char *fb_variant_sorted(const char *assignments);
 
 /*
- * Reads the rows of a folder that meet the conditions, or of two folders, whose paths are the
- * variants then. Rows of launches that launches.csv marks as disturbed get `marked`, unless
+ * Reads the rows of a folder that meet the conditions; or of two folders, whose paths are then the
+ * names of the variants. Rows of launches that launches.csv marks as disturbed get `marked`, unless
  * keep_marked. Returns 0 or FB_EINPUT (printed).
  */
 int fb_variant_rows_read(struct fb_variant_rows *rows, char **path, size_t paths,

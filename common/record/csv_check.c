@@ -182,6 +182,8 @@ static int find_sheet(struct fb_csv_check *check, const struct fb_csv_reader *r,
 			check_extra_names(check, r, sheet->ncolumns);
 		return FB_OK;
 	}
+	if (check->found && kind == FB_CSV_OTHER && !r->torn)
+		return FB_EUNSUPPORTED;
 	return fb_error(FB_EINPUT,
 			"'%s' has no header of schema %d or %d: expected the columns of "
 			"docs/csv.md",

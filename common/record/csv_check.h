@@ -20,15 +20,17 @@ struct fb_csv_check {
 	uint64_t rows; /* records after the header */
 	uint64_t problems;
 	uint64_t warnings; /* what is no rule's breach, but makes rows doubtful */
+	bool found;	   /* the file was not named: one of another kind is left out */
 };
 
 /*
  * Checks one file: a program's result file, samples.csv, ranks.csv, environment.csv or
  * launches.csv, told apart by the header. Adds to check->rows and ->problems. Returns 0 when the
  * file was read to its end or to a place that is not CSV (a problem), FB_EINPUT where it cannot be
- * opened or has none of the known headers (printed), FB_ENOMEM, FB_EIO. Of a result file the
- * environment.csv beside it, where there is one, is asked which launches ended (closing.h), and the
- * samples.csv whether it has all samples (csv_samples.h).
+ * opened or has none of the known headers (printed; FB_EUNSUPPORTED and nothing printed where it is
+ * left out), FB_ENOMEM, FB_EIO. Of a result file the environment.csv beside it, where there is one,
+ * is asked which launches ended (closing.h), and the samples.csv whether it has all samples
+ * (csv_samples.h).
  */
 int fb_csv_check_file(struct fb_csv_check *check, const char *path);
 

@@ -21,7 +21,7 @@ static const char intro[] =
 	"line, then one line per case and launch. A case is one combination of the key\n"
 	"columns below, a launch is one start of the program. A line is appended whole or not\n"
 	"at all, so a file is complete up to its last newline at any moment.\n"
-	"`csvcheck FILE...` checks files against this page.\n"
+	"`csvcheck DIR|FILE...` checks files against this page.\n"
 	"\n"
 	"* **Identity** columns say which launch wrote the row.\n"
 	"* **Key** columns say what was run. Two rows with equal keys are repetitions of one\n"

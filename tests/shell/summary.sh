@@ -238,6 +238,23 @@ refuses 'no column bytes' "$FB_TMP/column.csv"
 refuses 'quote.csv:2: ' "$FB_TMP/quote.csv"
 verdict summary_bad_input
 
+# A folder stands for its result files; files of other kinds are an error only where they are named.
+cp -r "$golden/one" "$FB_TMP/folder"
+echo a,b >"$FB_TMP/folder/other.csv"
+"$FB_BUILD/bin/csvcheck" "$FB_TMP/folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
+expect "csvcheck of a folder" "$?:$(cat "$FB_TMP/err")" "$(
+	"$FB_BUILD/bin/csvcheck" "$golden"/one/*.csv >"$FB_TMP/files" 2>&1
+	echo "$?:")"
+expect "findings in a folder" "$(sed "s|^$FB_TMP/folder||" "$FB_TMP/out")" \
+	"$(sed "s|^$golden/one||" "$FB_TMP/files")"
+"$FB_BUILD/bin/csvcheck" "$FB_TMP/folder/other.csv" >"$FB_TMP/out" 2>"$FB_TMP/err"
+expect "csvcheck of another file" $? 3
+mkdir "$FB_TMP/empty"
+"$FB_BUILD/bin/csvcheck" "$FB_TMP/empty" >"$FB_TMP/out" 2>"$FB_TMP/err"
+expect "csvcheck of an empty folder" $? 3
+holds "$FB_TMP/err" 'empty: no result file in this folder$'
+verdict summary_csvcheck
+
 # One rule says what is a number: what csvcheck refuses, no tool computes with.
 mkdir "$FB_TMP/rule"
 cp -r "$golden/one" "$FB_TMP/rule/b"

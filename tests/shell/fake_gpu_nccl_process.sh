@@ -29,8 +29,10 @@ for version in '' _2_31; do
 	expect "kernels" "$(grep -cE ' ncclAllGather: ring simple via P2P' "$FB_TMP/out")" 2
 	expect "time of kernels" "$(values gpu_us ',none,')" '4.5000 '
 	expect "time of copies" "$(values gpu_us ',window-copy,')" ' '
-	holds "$FB_TMP/out" "zero CTAs, copyengine via P2P/CUMEM/read$(
-		[ "$version" ] || echo ', as NCCL told of no kernel')[,\"]"
+	concluded=$([ "$version" ] || echo ', as NCCL told of no kernel')
+	holds "$FB_TMP/out" "zero CTAs, copyengine via P2P/CUMEM/read${concluded}[,\"]"
+	runs all_gather --bytes 64 --registration window --nccl-cta-policy zero --nccl-gpu-time
+	holds "$FB_TMP/out" " ncclAllGather: copyengine via P2P/CUMEM/read${concluded}[,\"]"
 done
 runs all_reduce --bytes 64 --launch stream,graph --nccl-gpu-time
 expect "kernels" "$(grep -cE ' ncclAllReduce: tree simple via P2P' "$FB_TMP/out")" 2

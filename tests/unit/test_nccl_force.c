@@ -263,13 +263,64 @@ static void test_log_file(void)
 	unsetenv("NCCL_DEBUG_FILE");
 }
 
+/* What a call ran of which 2.28 tells nothing. The policy is an index in fb_nccl_policies. */
+static void test_concluded(const struct fb_nccl *nccl)
+{
+	static const struct {
+		enum fb_collective collective;
+		enum fb_nccl_registration how;
+		int policy;
+		bool silent; /* the profiler, too */
+		const char *variable, *settings, *algorithm;
+	} table[] = {
+		{FB_ALL_GATHER, FB_NCCL_WINDOW_COPY, 0, true, NULL, "", "copyengine"},
+		{FB_ALL_GATHER, FB_NCCL_WINDOW_COPY, 0, false, NULL, "", ""},
+		{FB_ALL_GATHER, FB_NCCL_WINDOW, 3, true, NULL, "", "copyengine"},
+		{FB_ALL_GATHER, FB_NCCL_WINDOW, 3, false, NULL, "", ""},
+		{FB_ALL_GATHER, FB_NCCL_WINDOW, 2, true, NULL, "", ""},
+		{FB_ALL_GATHER, FB_NCCL_WINDOW, 0, true, NULL, "", ""},
+		{FB_ALL_GATHER, FB_NCCL_REGISTERED, 3, true, NULL, "", ""},
+		{FB_ALL_GATHER, FB_NCCL_WINDOW, 0, true, "2", "", "copyengine"},
+		{FB_ALL_GATHER, FB_NCCL_WINDOW, 3, true, "1", "", ""},
+		{FB_ALL_GATHER, FB_NCCL_WINDOW, 0, true, NULL, "NCCL_A=1;NCCL_CTA_POLICY=2",
+		 "copyengine"},
+		{FB_ALL_GATHER, FB_NCCL_WINDOW, 3, true, NULL, "NCCL_CTA_POLICY=0;NCCL_B=2", ""},
+		{FB_ALL_TO_ALL, FB_NCCL_WINDOW, 0, false, NULL, "", "sendrecv"},
+		{FB_ALL_TO_ALL, FB_NCCL_WINDOW, 0, false, "1", "", "sendrecv"},
+		{FB_ALL_TO_ALL, FB_NCCL_WINDOW, 0, false, "ZERO", "", ""},
+		{FB_ALL_TO_ALL, FB_NCCL_WINDOW, 3, false, NULL, "", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct fb_operation op = {.collective = table[i].collective,
+						.ctas.policy = table[i].policy};
+		const struct fb_nccl_call call = {.nccl = nccl, .op = &op};
+		const struct fb_nccl_group group = {.need.registration = table[i].how};
+		struct fb_nccl_ran ran = {.silent = table[i].silent};
+
+		if (table[i].variable)
+			setenv("NCCL_CTA_POLICY", table[i].variable, 1);
+		fb_nccl_ran_conclude(&ran, &call, &group, table[i].settings);
+		unsetenv("NCCL_CTA_POLICY");
+		if (!CHECK_STR(ran.algorithm, table[i].algorithm))
+			printf("\tof row %zu\n", i);
+		CHECK_INT(ran.concluded, *table[i].algorithm != '\0');
+	}
+}
+
 int main(void)
 {
+	char why[FB_REASON_CHARS], path[PATH_MAX];
+	struct fb_nccl nccl;
+
 	test_lists();
 	test_reasons();
 	test_environment();
 	test_log();
 	test_defaults();
 	test_log_file();
+	if (CHECK_INT(fb_nccl_open(&nccl, beside_program("libfake_nccl.so", path), why,
+				   sizeof(why)), 0))
+		test_concluded(&nccl);
 	return check_done("nccl_force");
 }

@@ -255,6 +255,17 @@ bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_oper
 	return false;
 }
 
+bool fb_nccl_call_may_copy(const struct fb_nccl_call *call, enum fb_nccl_registration how,
+			   const char *settings)
+{
+	const char *policy = fb_nccl_setting(settings, "NCCL_CTA_POLICY");
+
+	/* The variable goes before the option. Later versions than 2.28 take words, too. */
+	return how == FB_NCCL_WINDOW_COPY || (how == FB_NCCL_WINDOW &&
+	       (policy ? *policy != '0' && *policy != '1'
+		       : call->op->ctas.policy == FB_NCCL_CTA_POLICY_ZERO + 1));
+}
+
 bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registration how,
 			const char *settings)
 {
@@ -265,9 +276,7 @@ bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registrati
 	if (what != FB_ALL_TO_ALL && what != FB_GATHER && what != FB_SCATTER)
 		return false;
 	return how == FB_NCCL_NONE || how == FB_NCCL_REGISTERED ||
-	       (how == FB_NCCL_WINDOW && call->nccl->version < 23100 &&
-		call->op->ctas.policy != FB_NCCL_CTA_POLICY_ZERO + 1 &&
-		!fb_nccl_is_set(settings, "NCCL_CTA_POLICY"));
+	       (call->nccl->version < 23100 && !fb_nccl_call_may_copy(call, how, settings));
 }
 
 bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *ctas, char *reason,

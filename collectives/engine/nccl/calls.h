@@ -52,9 +52,15 @@ void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_algo
 			    int channels);
 
 /*
+ * Whether copy engines may do the call, if they can do its collective: on windows with the policy
+ * of zero CTAs. `settings` of fb_nccl_setup may have it, or NCCL_CTA_POLICY in the environment.
+ */
+bool fb_nccl_call_may_copy(const struct fb_nccl_call *call, enum fb_nccl_registration how,
+			   const char *settings);
+
+/*
  * Whether NCCL makes the call of sends and receives only. The functions of all_to_all, gather and
- * scatter have other forms for windows: copy engines with the policy of zero CTAs (2.28), and
- * perhaps kernels in versions after 2.30. `settings` of fb_nccl_setup may have that policy.
+ * scatter have others for windows: copy engines (2.28), and perhaps kernels after 2.30.
  */
 bool fb_nccl_call_sends(const struct fb_nccl_call *call, enum fb_nccl_registration how,
 			const char *settings);

@@ -339,7 +339,7 @@ void fb_nccl_ran_conclude(struct fb_nccl_ran *ran, const struct fb_nccl_call *ca
 
 	if (*ran->algorithm)
 		return;
-	if (how == FB_NCCL_WINDOW_COPY && ran->silent)
+	if (ran->silent && fb_nccl_call_may_copy(call, how, settings))
 		strcpy(ran->algorithm, "copyengine");
 	else if (fb_nccl_call_sends(call, how, settings))
 		strcpy(ran->algorithm, "sendrecv");

@@ -247,17 +247,17 @@ static const struct {
 	{"WORK_FIFO_DEPTH", "65536", 21904, 22105},
 };
 
-bool fb_nccl_is_set(const char *settings, const char *name)
+const char *fb_nccl_setting(const char *settings, const char *name)
 {
 	size_t n = strlen(name);
-	const char *at = strstr(settings, name);
+	const char *at = strstr(settings, name), *own = getenv(name);
 
 	/* Older versions do not report what was set. */
-	if (getenv(name))
-		return true;
+	if (own)
+		return own;
 	while (at && !((at == settings || at[-1] == ';') && at[n] == '='))
 		at = strstr(at + 1, name);
-	return at != NULL;
+	return at ? at + n + 1 : NULL;
 }
 
 int fb_nccl_defaults(int version, const char *settings, char *text, size_t n)
@@ -274,7 +274,7 @@ int fb_nccl_defaults(int version, const char *settings, char *text, size_t n)
 
 		snprintf(name, sizeof(name), "NCCL_%s", defaults[i].name);
 		if (source < defaults[i].first || source > defaults[i].last ||
-		    fb_nccl_is_set(settings, name) || used + 1 >= n)
+		    fb_nccl_setting(settings, name) || used + 1 >= n)
 			continue;
 		used += (size_t)snprintf(text + used, n - used, "%s%s=%s", used ? ";" : "", name,
 					 defaults[i].value);

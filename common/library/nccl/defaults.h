@@ -19,7 +19,7 @@ enum { FB_NCCL_DEFAULTS_CHARS = 8192 };
  */
 int fb_nccl_defaults(int version, const char *settings, char *text, size_t n);
 
-/* Whether the variable is in `settings`, as above, or in the environment. */
-bool fb_nccl_is_set(const char *settings, const char *name);
+/* The variable's value in the environment or in `settings`, as above, up to ';'; NULL: not set. */
+const char *fb_nccl_setting(const char *settings, const char *name);
 
 #endif

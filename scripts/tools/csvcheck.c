@@ -19,8 +19,7 @@ static int usage(FILE *out, int code)
 	      "Checks result files (PROGRAM.csv, samples.csv, ranks.csv, environment.csv,\n"
 	      "launches.csv), of a folder all, against the schema of docs/csv.md and prints what\n"
 	      "is wrong as FILE:LINE: COLUMN: MESSAGE. Warnings break no rule, but make rows\n"
-	      "doubtful: a launch that environment.csv says began and did not end, a time below\n"
-	      "its bound.\n"
+	      "doubtful: a launch that began and did not end, a time below its bound.\n"
 	      "Exit code: 0 all good, 2 a rule is broken, 3 a file is unreadable or of no kind.\n",
 	      out);
 	return code;
@@ -59,15 +58,11 @@ int main(int argc, char **argv)
 		return usage(stdout, FB_EXIT_OK);
 	if (argc < 2)
 		return usage(stderr, FB_EXIT_INPUT);
-	for (int i = 1; i < argc; i++) {
-		if (argv[i][0] == '-') {
-			fb_error(FB_EINPUT,
-				 "unknown option %s: csvcheck takes folders and files only, as "
-				 "--help says",
-				 argv[i]);
-			return FB_EXIT_INPUT;
-		}
-	}
+	for (int i = 1; i < argc; i++)
+		if (argv[i][0] == '-')
+			return fb_exit_code(fb_error(
+				FB_EINPUT, "unknown option %s: csvcheck takes folders and files "
+				"only, as --help says", argv[i]));
 	for (int i = 1; i < argc; i++)
 		if (fb_is_folder(argv[i]))
 			check_folder(&check, argv[i], files);

@@ -72,8 +72,7 @@ static void close_parts(struct fb_life_context *c)
 
 		if (!part->in)
 			continue;
-		if (part->segment.ops)
-			fb_segment_close(&part->segment);
+		fb_segment_close(&part->segment);
 		fb_collectives_close(&part->engine);
 		fb_group_close(&part->group);
 	}
@@ -208,6 +207,15 @@ int fb_life_prime(void *arg)
 	return err;
 }
 
+/* The call is still made, with the addresses that the memory had. */
+static void free_memory(struct fb_life_part *part)
+{
+	/* A GPU would keep memory of closed segments, mapped as it is, for the next ones. */
+	fb_gpu_kept_close(part->engine.gpu.kept);
+	part->engine.gpu.kept = NULL;
+	fb_segment_free_memory(&part->segment);
+}
+
 /* The last rank does what must not be done; true: it leaves this step out. */
 static bool misuses(struct instance *i, int step)
 {
@@ -216,10 +224,9 @@ static bool misuses(struct instance *i, int step)
 
 	if (misuse == FB_MISUSE_NONE || c->world->rank != c->world->nranks - 1)
 		return false;
-	if (misuse == FB_MISUSE_BUFFER && step == 1)
-		for (int p = 0; p < c->parts; p++)
-			if (c->part[p].segment.ops)
-				fb_segment_close(&c->part[p].segment);
+	for (int p = 0; misuse == FB_MISUSE_BUFFER && step == 1 && p < c->parts; p++)
+		if (c->part[p].segment.ops)
+			free_memory(&c->part[p]);
 	return misuse == FB_MISUSE_CREATE || (misuse == FB_MISUSE_DESTROY && step == 2);
 }
 
@@ -287,9 +294,7 @@ int fb_life_run(void *arg, int calls)
 
 bool fb_life_anew(void *arg)
 {
-	const struct instance *i = arg;
-
-	return i->context.life->anew;
+	return ((const struct instance *)arg)->context.life->anew;
 }
 
 struct checking {
@@ -312,7 +317,6 @@ int fb_life_check(void *arg, int calls, struct fb_mismatch *bad)
 
 	for (int p = 0; p < i->context.parts && !err; p++) {
 		const struct fb_life_part *part = &i->context.part[p];
-
 		struct checking checking = {part, calls, bad};
 
 		if (part->in && part->segment.ops)

@@ -16,8 +16,6 @@ static void adopted_close(struct fb_segment *s)
 	for (int p = 0; p < s->nparts; p++)
 		(void)a->release(s->parts[p]);
 	free(a);
-	free(s->parts);
-	free(s->part_of);
 }
 
 static const struct fb_memory_ops adopted_ops = {

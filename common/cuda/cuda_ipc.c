@@ -78,7 +78,7 @@ static void ipc_close(struct fb_segment *s)
 	struct ipc_memory *m = s->mapping;
 	struct fb_gpu_kept *kept = m ? m->home : NULL;
 
-	free(s->part_of);
+	s->parts = NULL; /* they are the memory's */
 	if (!kept)
 		return;
 	kept->open--;

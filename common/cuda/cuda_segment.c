@@ -133,29 +133,6 @@ static int managed_open(struct fb_segment *segment, const struct fb_gpu *gpu, si
 	return err;
 }
 
-/* Parts by rank: of this host, or for fabric memory of the whole world. */
-static int find_parts(struct fb_segment *s, const struct fb_group *w, bool whole)
-{
-	MPI_Comm comm = whole ? w->comm : w->node_comm;
-	int *members;
-
-	MPI_Comm_size(comm, &s->nparts);
-	s->part_of = malloc((size_t)w->nranks * sizeof(*s->part_of));
-	members = malloc((size_t)s->nparts * sizeof(*members));
-	if (fb_group_agree(w, s->part_of && members ? FB_OK : FB_ENOMEM) || !s->part_of ||
-	    !members) {
-		free(members);
-		return FB_ENOMEM;
-	}
-	MPI_Allgather(&w->rank, 1, MPI_INT, members, 1, MPI_INT, comm);
-	for (int r = 0; r < w->nranks; r++)
-		s->part_of[r] = -1;
-	for (int i = 0; i < s->nparts; i++)
-		s->part_of[members[i]] = i;
-	free(members);
-	return FB_OK;
-}
-
 int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 			enum fb_gpu_memory memory, size_t part_bytes)
 {
@@ -170,14 +147,12 @@ int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 	s.part_bytes = ((size_t)wanted + FB_GPU_PAGE - 1) / FB_GPU_PAGE * FB_GPU_PAGE;
 	if (memory == FB_GPU_MANAGED)
 		return managed_open(segment, gpu, s.part_bytes);
-	err = find_parts(&s, gpu->group, memory == FB_GPU_FABRIC);
+	err = fb_segment_find_parts(&s, gpu->group, memory == FB_GPU_FABRIC
+						    ? gpu->group->comm : gpu->group->node_comm);
 	if (!err)
 		err = kinds[memory].open(&s, gpu);
 	if (err) {
-		if (s.ops)
-			s.ops->close(&s);
-		else
-			free(s.part_of);
+		fb_segment_close(&s);
 		return err;
 	}
 	*segment = s;

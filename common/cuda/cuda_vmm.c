@@ -34,7 +34,6 @@ static void vmm_close(struct fb_segment *s)
 		(void)TRY(v, MemAddressFree, v->base, v->reserved);
 	free(v->mapped);
 	free(v);
-	free(s->part_of);
 }
 
 static const struct fb_memory_ops vmm_ops = {

@@ -4,27 +4,30 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "common/base/error.h"
 #include "common/system/node_file.h"
 
-static int part_indices(const struct fb_group *world, int *part_of, int *nparts)
+int fb_segment_find_parts(struct fb_segment *segment, const struct fb_group *world, MPI_Comm comm)
 {
-	int *members, err;
+	struct fb_segment *s = segment;
+	int *members;
 
-	MPI_Comm_size(world->node_comm, nparts);
-	members = malloc((size_t)*nparts * sizeof(*members));
-	err = fb_group_agree(world, part_of && members ? FB_OK : FB_ENOMEM);
-	if (err || !part_of || !members) {
+	MPI_Comm_size(comm, &s->nparts);
+	s->part_of = malloc((size_t)world->nranks * sizeof(*s->part_of));
+	members = malloc((size_t)s->nparts * sizeof(*members));
+	if (fb_group_agree(world, s->part_of && members ? FB_OK : FB_ENOMEM) || !s->part_of ||
+	    !members) {
 		free(members);
-		return err;
+		return FB_ENOMEM;
 	}
-	MPI_Allgather(&world->rank, 1, MPI_INT, members, 1, MPI_INT, world->node_comm);
+	MPI_Allgather(&world->rank, 1, MPI_INT, members, 1, MPI_INT, comm);
 	for (int r = 0; r < world->nranks; r++)
-		part_of[r] = -1;
-	for (int i = 0; i < *nparts; i++)
-		part_of[members[i]] = i;
+		s->part_of[r] = -1;
+	for (int i = 0; i < s->nparts; i++)
+		s->part_of[members[i]] = i;
 	free(members);
 	return FB_OK;
 }
@@ -39,8 +42,7 @@ int fb_segment_open(struct fb_segment *segment, const struct fb_group *world, si
 	int err;
 
 	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UINT64_T, MPI_MAX, world->comm);
-	s.part_of = malloc((size_t)world->nranks * sizeof(*s.part_of));
-	err = part_indices(world, s.part_of, &s.nparts);
+	err = fb_segment_find_parts(&s, world, world->node_comm);
 	if (!err)
 		err = fb_group_agree(world, page ? FB_OK : FB_EUNSUPPORTED);
 	if (err)
@@ -93,12 +95,27 @@ void fb_segment_close(struct fb_segment *segment)
 {
 	if (segment->ops)
 		segment->ops->close(segment);
+	free(segment->parts);
+	free(segment->part_of);
 	*segment = (struct fb_segment){.base = NULL};
+}
+
+void fb_segment_free_memory(struct fb_segment *segment)
+{
+	struct fb_segment was = *segment;
+	size_t bytes = (size_t)was.nparts * sizeof(*was.parts);
+
+	was.ops = NULL;
+	was.parts = segment->parts ? malloc(bytes) : NULL;
+	if (was.parts)
+		memcpy(was.parts, segment->parts, bytes);
+	segment->part_of = NULL;
+	fb_segment_close(segment);
+	*segment = was;
 }
 
 void fb_segment_unmap(struct fb_segment *segment)
 {
 	if (segment->base)
 		munmap(segment->base, segment->part_bytes * (size_t)segment->nparts);
-	free(segment->part_of);
 }

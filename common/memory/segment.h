@@ -34,6 +34,12 @@ struct fb_segment {
 int fb_segment_open(struct fb_segment *segment, const struct fb_group *world, size_t part_bytes,
 		    enum fb_pages pages);
 
+/*
+ * Collective over the world: fills nparts and part_of, a part for each rank of `comm`, which is of
+ * some or all of the world. 0 or FB_ENOMEM, the same on all ranks; part_of is then the caller's.
+ */
+int fb_segment_find_parts(struct fb_segment *segment, const struct fb_group *world, MPI_Comm comm);
+
 /* Opens the segment with parts of that many bytes; what else it needs is in arg. */
 typedef int (*fb_segment_open_fn)(void *arg, size_t part_bytes);
 
@@ -49,6 +55,12 @@ int fb_segment_fit(struct fb_segment *segment, size_t *most, size_t need,
 
 /* Local. Safe on a zeroed structure. Also for segments of other kinds (common/cuda/segment.h). */
 void fb_segment_close(struct fb_segment *segment);
+
+/*
+ * Local: frees the memory of an open segment and leaves its addresses, for those that show what a
+ * call with freed memory does. `ops` is NULL from then on; fb_segment_close frees what is left.
+ */
+void fb_segment_free_memory(struct fb_segment *segment);
 
 /* Host memory's part of it; for memory_ops.c. */
 void fb_segment_unmap(struct fb_segment *segment);

@@ -4,6 +4,7 @@
 #define FB_TESTS_FAKE_NCCL_RANKS_H
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,28 @@ static inline void *fake_memory(size_t bytes)
 	if (too_many && bytes >= strtoul(too_many, NULL, 10))
 		return NULL;
 	return aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+}
+
+/* Of ncclMemFree. The memory is kept until the next one, so that nothing else lies there. */
+static char *fake_freed;
+
+static inline int fake_free_memory(void *memory)
+{
+	free(fake_freed);
+	fake_freed = memory;
+	return 0;
+}
+
+/* Whether a call's buffer was freed, which is told as well. */
+static inline bool fake_is_freed(const void *in, const void *out, int rank, int nranks)
+{
+	size_t bytes = fake_freed ? malloc_usable_size(fake_freed) : 0;
+
+	if ((size_t)((const char *)in - fake_freed) >= bytes &&
+	    (size_t)((const char *)out - fake_freed) >= bytes)
+		return false;
+	fake_tell("freed", rank, nranks, -1);
+	return true;
 }
 
 /*

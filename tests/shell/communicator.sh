@@ -78,6 +78,10 @@ wrong() {
 wrong create split mpi 'creating communicators'
 wrong create open host 'creating communicators'
 wrong buffer dup mpi '(first call on communicators|[Ss]egmentation|gone|missing: rank)'
+# The library is called with the addresses that the memory had, and not with some near NULL.
+if grep -E 'address:? (\(nil\)|0x0*[0-9a-f]{1,3})( |$)' "$FB_TMP/err" >"$FB_TMP/null"; then
+	fail "no call with freed memory: $(cat "$FB_TMP/null")"
+fi
 # One rank ends none: that nobody waits for, so the rows are as usual.
 runs 2 "$program" --engine host,mpi --operation open,dup,split --communicators 2 --misuse destroy
 all_set create_us ',(open|dup|split),' 3
@@ -124,10 +128,11 @@ if [ -x "$program" ]; then
 		case $misuse in
 		create) fault='creating communicators' ;;
 		destroy) fault='destroying communicators' ;;
-		*) fault='(first call on communicators|[Ss]egmentation|gone|missing: rank)' ;;
+		*) fault='rank 1 on .*ncclAllReduce: some error' ;;
 		esac
-		wrong "$misuse" init nccl "$fault" "${nccl[@]:2}"
+		FB_FAKE_NCCL_LOG=$FB_TMP/$misuse wrong "$misuse" init nccl "$fault" "${nccl[@]:2}"
 	done
+	expect "calls with freed memory" "$(cat "$FB_TMP"/buffer.* | grep '^freed')" 'freed 1/2 -1'
 	# A window is made by all ranks; only the call shows that the last one's begins elsewhere.
 	export FB_FAKE_NCCL_MEET=$FB_TMP/meet.register FB_FAKE_NCCL_LOG=$FB_TMP/windows
 	mkdir "$FB_FAKE_NCCL_MEET"

@@ -55,8 +55,7 @@ static void copy_close(struct fb_engine *engine)
 {
 	struct copy_engine *e = (struct copy_engine *)engine;
 
-	if (e->flags.ops)
-		fb_segment_close(&e->flags);
+	fb_segment_close(&e->flags);
 	if (e->has_gpu)
 		fb_gpu_view_close(&e->gpu);
 }
@@ -195,8 +194,7 @@ static void copy_release(struct fb_request *request)
 	MPI_Barrier(r->engine->group->comm);
 	fb_copy_streams_close(r);
 	fb_copy_list_free(&r->list);
-	if (r->scratch.ops)
-		fb_segment_close(&r->scratch);
+	fb_segment_close(&r->scratch);
 	free(r->scratch_of);
 }
 

@@ -321,8 +321,7 @@ static void multimem_release(struct fb_request *request)
 	fb_gpu_stream_close(r->on.stream);
 	/* Nobody's kernels use this rank's memory any more. */
 	MPI_Barrier(request->engine->group->comm);
-	if (r->flags.ops)
-		fb_segment_close(&r->flags);
+	fb_segment_close(&r->flags);
 	drop_object(r);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * claims: whether what a study claims holds in what was measured of it. The claim and what would
- * show it stand in the study; this tool looks the values up in result files and gives a verdict
- * by their intervals. scripts/claims measures first.
+ * claims: whether the claim of a study holds in its results. The study states the claim and the
+ * lines `show` that would prove it; this tool looks the values up in result files and gives a
+ * verdict by their intervals. scripts/claims measures first.
  */
 #include "scripts/tools/claims/claims.h"
 #include "common/base/error.h"
@@ -39,7 +39,7 @@ static const char *const verdicts[] = {
 	[FB_CLAIM_OPEN] = "cannot be tested here",
 };
 
-/* The verdict of many, and the first reason why it is open. */
+/* The verdict over many values, and the first reason why it is open. */
 struct sum {
 	enum fb_claim_verdict verdict;
 	char why[256];
@@ -86,7 +86,7 @@ static int measure(const struct fb_claim_show *show, const struct fb_sheets *she
 	return err;
 }
 
-/* All have to be right: one that is wrong decides, then one that is open. */
+/* All have to hold: the verdict is FAILS if one fails, else OPEN if one is open. */
 static void all_of(struct sum *sum, enum fb_claim_verdict verdict, const char *why)
 {
 	if (verdict == FB_CLAIM_OPEN && sum->verdict == FB_CLAIM_HOLDS)
@@ -95,7 +95,7 @@ static void all_of(struct sum *sum, enum fb_claim_verdict verdict, const char *w
 		sum->verdict = verdict;
 }
 
-/* One is enough. */
+/* One that holds is enough. */
 static void one_of(struct sum *sum, enum fb_claim_verdict verdict, const char *why)
 {
 	if (verdict == FB_CLAIM_OPEN && sum->verdict == FB_CLAIM_FAILS)
@@ -114,8 +114,8 @@ static bool same_numbers(const struct fb_claim_show *show, const struct fb_claim
 }
 
 /*
- * The places of one number of ranks and nodes, which begin at places[*i]; moves *i behind them. A
- * value that has no rows on this machine says nothing while others have some.
+ * Judges the places of one number of ranks and nodes from places[*i] on, and moves *i behind them.
+ * A value that has no rows on this machine is ignored as long as others have some.
  */
 static int judge_numbers(const struct fb_claim_show *show, const struct fb_sheets *sheets,
 			 const struct fb_claim_place *places, size_t count, size_t *i,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * csvcheck: holds result files to the schema; see common/record/csv_check.h for the rules.
+ * csvcheck: checks result files against the schema; common/record/csv_check.h has the rules.
  *
  * It uses the project's own reader and not a CSV library, so that the programs, --resume and
  * this tool agree on what a file says.

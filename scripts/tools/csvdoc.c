@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * csvdoc: writes docs/csv.md out of the table of columns that the programs themselves use, so
- * that the document cannot say anything else than the code does. `csvdoc symptoms` writes the
- * table of symptoms in docs/start.md.
+ * csvdoc: writes docs/csv.md from the table of columns that the programs themselves use, so that
+ * the document cannot contradict the code. `csvdoc symptoms` writes the table of symptoms in
+ * docs/start.md.
  */
 #include "common/base/error.h"
 #include "common/plan/collective.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * doctor: what of the nodes of a job makes communication slow or fail, by their facts and by a
- * few rates. scripts/doctor measures first.
+ * doctor: finds what makes communication slow, or fail, on the nodes of a job, from their facts and
+ * a few measured rates. scripts/doctor collects these first.
  */
 #include "common/base/error.h"
 #include "common/base/fold.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * import: turns the output of other people's benchmarks into result files, so that they can be
- * compared, plotted and merged like ours. docs/import.md says what becomes of each format.
+ * import: turns the output of other benchmarks into result files, so that it can be compared,
+ * plotted and merged like the suite's own results. docs/import.md describes each format.
  *
- * All files are read before anything is written: a mistake in the last one leaves no half of the
- * import behind, which a second try would then take for launches of its own.
+ * All files are read before anything is written. Otherwise an error in the last file would leave
+ * half of the import behind, and a second try would add the same data as further launches.
  */
 #include "common/base/error.h"
 #include "common/option/option.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * overlap_of: how much communication of somebody's own job is exposed, from what a profiler wrote.
+ * overlap_of: how much communication of any job is exposed, from the file of a profiler.
  * The columns are those of the programs in overlap/, so that a job and its model can be compared.
  */
 #include "common/base/error.h"

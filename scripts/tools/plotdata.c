@@ -2,8 +2,8 @@
 /*
  * plotdata: joins and reduces files to what one figure of plots/ draws, as commands for gnuplot.
  *
- * A tool of its own beside `summary --plot`, because here a figure may span several numbers of
- * ranks or be of files that hold no result rows.
+ * It is separate from `summary --plot`, because here a figure may span several numbers of ranks, or
+ * show files without result rows.
  */
 #include "common/base/error.h"
 #include "common/option/option.h"

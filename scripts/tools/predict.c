@@ -2,8 +2,8 @@
 /*
  * predict: times on more ranks than were measured, by a model that is fitted to measured rows.
  *
- * A prediction is no measurement: each comes with the model's error on the rows that there are,
- * and with its error at the most ranks when it is fitted without them.
+ * A prediction is no measurement, so the tool prints two errors of the model with it: the one on
+ * all measured rows, and the one at the most ranks of a fit without the rows of the most ranks.
  */
 #include "common/base/error.h"
 #include "common/base/fold.h"
@@ -53,7 +53,7 @@ static const char description[] =
 	"expected maximum of the measured repetitions.\n\n"
 	"Exit code: 0 good; 3 the input cannot be used; 6 nothing could be fitted.";
 
-/* What is at hand. */
+/* The measured rows, and the model fitted to them. */
 struct job {
 	const struct settings *settings;
 	struct fb_results results;

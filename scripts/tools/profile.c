@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * profile: the links of a machine or cluster in one table, from the rows of the point-to-point
- * programs: what each kind of link takes for a small message, carries of large ones, and could.
+ * programs: for each kind of link the time of small messages, rate of large ones, and the limit.
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
@@ -144,7 +144,7 @@ static void add(struct profile *p, const struct settings *s, const struct fb_nod
 		add_pair(p, (size_t)(k - p->kind), fb_result_text(row, "variant"), GBps);
 }
 
-/* The worst of a kind of link that several pairs have; NULL else. */
+/* The worst pair of a kind of link; NULL if fewer than two pairs have that kind. */
 static const struct pair *worst_of(const struct profile *p, size_t kind)
 {
 	const struct pair *worst = NULL;

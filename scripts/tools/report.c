@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * report: one HTML page about a run, or about two, that holds all it needs: it can be mailed,
- * archived and opened anywhere, without a network.
+ * report: one HTML page about a run, or about two. It needs no other file and no network, so it can
+ * be mailed, archived and opened anywhere.
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
@@ -45,7 +45,7 @@ static bool is_figure(const char *word)
 	return n > 4 && !strcmp(word + n - 4, ".svg");
 }
 
-/* Writes the whole page to memory first: a page is there whole or not at all. */
+/* Writes the whole page to memory first, so that an error leaves no incomplete page. */
 static int write_page(const struct fb_page *page, const char *output)
 {
 	char *text = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * slow_node: which node is slow, from one study run on many pairs of nodes, as scripts/slurm/submit
- * --permute does. How it is found is said in lib/slow_nodes.h.
+ * --permute does. lib/slow_nodes.h explains the method.
  *
- * Small, medium and large messages are judged apart: a port that negotiated half its rate is seen
- * in large ones only, a processor that dozes off in small ones, and a mean over all sizes would
- * hide either.
+ * Small, medium and large messages are judged separately. A port that negotiated half its rate
+ * slows large messages only, a processor in a deep sleep state small ones only, and a mean over all
+ * sizes would hide both.
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
@@ -173,7 +173,7 @@ static void print_set(const struct fb_node_sets *sets, const struct fb_node_set 
 		printf(" %s", sets->name[set->node[i]]);
 }
 
-/* How much is certain: what slow_node ends with follows from it. */
+/* How certain the result is; the exit code follows from it. */
 struct verdicts {
 	size_t sure, suspected;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tune: writes a tuning table from measured rows: for --algorithm auto and its likes, what is best
- * on this machine, by operation, number of ranks and size. How it decides is said in
- * scripts/tools/tune/choose.h, what a table looks like in collectives/tuning/tuning.h.
+ * tune: writes a tuning table from measured rows. For every `auto` option it says what is best on
+ * this machine, by operation, number of ranks and size. scripts/tools/tune/choose.h explains how it
+ * decides, collectives/tuning/tuning.h the format of a table.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static const char description[] =
 	"Exit code: 0 good; 2 a row has wrong data; 3 the input cannot be used; 5 a row is a "
 	"fault. Then nothing is written.";
 
-/* The model that the rows' environments name, which must be one. *model NULL: they do not say. */
+/* The model in the environments of all rows, which must be the same. *model NULL: none is known. */
 static int model_of(const struct fb_results *results, enum fb_machine kind, const char **model)
 {
 	const char *key = kind == FB_MACHINE_GPU ? "gpu.model" : "cpu.model";

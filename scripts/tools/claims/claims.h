@@ -14,7 +14,7 @@ enum fb_claim_verdict { FB_CLAIM_HOLDS, FB_CLAIM_FAILS, FB_CLAIM_OPEN };
 /* [FACTOR] [best] COLUMN CONDITION...: one value of the rows that meet all conditions. */
 struct fb_claim_term {
 	double factor;
-	bool best; /* of rows with unlike keys the least time, or the greatest rate */
+	bool best; /* takes the least time, or the greatest rate, of rows with different keys */
 	const char *column;
 	char *const *condition; /* [conditions] COLUMN=VALUE; borrowed from the study */
 	size_t conditions;
@@ -37,7 +37,7 @@ struct fb_claim_show {
 	double bound;
 	char over[FB_CLAIM_COLUMNS][FB_CLAIM_NAME_CHARS];
 	size_t columns, apart;
-	bool some; /* of the places of one number of ranks and nodes one is enough, else all */
+	bool some; /* one place of each number of ranks and nodes is enough; else all are needed */
 	struct fb_claim_term above, below; /* below.column NULL: no quotient */
 };
 

@@ -157,7 +157,7 @@ static const char *unlike(const struct fb_query_table *table, size_t a, size_t b
 	return strcmp(cell(table, a, "variant"), cell(table, b, "variant")) ? "variant" : NULL;
 }
 
-/* Whether no row before it is of the same launch: launches with one index are the same anew. */
+/* Whether it is the first row of its launch: a later one of that index is a repeated attempt. */
 static bool is_new_launch(const struct fb_query_table *table, size_t first, size_t row)
 {
 	for (size_t i = first; i < row; i++)
@@ -167,7 +167,7 @@ static bool is_new_launch(const struct fb_query_table *table, size_t first, size
 	return true;
 }
 
-/* Joins all launches of the keys of row `first`; their values give the interval that one lacks. */
+/* Joins all launches of row `first`; their values give an interval if single launches have none. */
 static struct fb_claim_value join(const struct fb_query_table *table, size_t first,
 				  const char *column, bool *done, double *scratch)
 {
@@ -207,7 +207,7 @@ static struct fb_claim_value join(const struct fb_query_table *table, size_t fir
 				 "(--min-samples, --repeat)", column, samples, FB_MIN_SAMPLES_CI,
 				 launches);
 	}
-	/* Without a value of each launch, those that have one decide nothing. */
+	/* If a launch has no value, the others are an incomplete sample, and decide nothing. */
 	if (n && !empty)
 		*joined.why = '\0';
 	joined.middle = n ? fb_median(scratch, n, scratch + table->nrows) : (double)NAN;

@@ -14,18 +14,18 @@
 enum { FB_NIBBLE = 4, FB_NIBBLES = 16 };
 
 /*
- * Bits are stored by nibbles, for sums over units to be looked up four at a time: unit u of
- * assignment i is bit u % 4 of nibble[i * groups + u / 4].
+ * Bits are stored in nibbles, so that sums over units can be looked up for four units at a time:
+ * unit u of assignment i is bit u % 4 of nibble[i * groups + u / 4].
  */
 struct fb_assignments {
 	size_t units, groups; /* groups = units / 4, rounded up */
 	size_t count;
 	unsigned char *nibble; /* [count * groups] */
-	bool exhaustive; /* all there are, the real one somewhere; else the real one is first */
+	bool exhaustive; /* all assignments, in any order; else a sample with the real one first */
 };
 
 struct fb_assign_options {
-	size_t most;  /* all are gone through if these are at most so many */
+	size_t most;  /* all assignments are used if there are at most so many */
 	size_t draws; /* otherwise the real one and this many random ones */
 	uint64_t seed;
 	/*

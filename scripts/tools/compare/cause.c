@@ -69,7 +69,7 @@ static const struct rule {
 	{"program", "*", FB_DIFFERS_OPTION, "*", 57, "only one program changed"},
 };
 
-/* Key columns in order. The first of them that tells changed rows from the others is named. */
+/* Key columns in order. The first one that separates changed rows from the others is named. */
 static const char *const columns[] = {"engine",	 "transport", "memory",	  "launch", "operation",
 				      "program", "algorithm", "protocol", "cadence"};
 
@@ -230,7 +230,7 @@ void fb_cause_rank(struct fb_differences *d, const struct fb_comparison *c,
 			item->weight = rules[r].weight;
 			item->why = rules[r].why;
 		}
-		/* A library's version says more than where its file lies. Rules weigh more. */
+		/* A library's version explains more than the path of its file. Rules weigh more. */
 		item->weight += !fnmatch("mpi.library", item->name, 0) ||
 				!fnmatch("library.*.version", item->name, 0);
 	}

@@ -18,7 +18,7 @@
 
 /* The rows of a key on one side, counted by launches. */
 struct fb_outcome {
-	uint16_t status[FB_STATUSES]; /* last attempts, launches that are left out included */
+	uint16_t status[FB_STATUSES]; /* of last attempts, also in launches that are left out */
 	uint16_t values;	      /* numbers of the metric in launches that are used */
 	uint16_t times;		      /* of median_us, likewise */
 	double log_us;		      /* sum of their logarithms */
@@ -31,7 +31,7 @@ enum fb_place {
 	FB_PLACE_ONLY_NEW,
 	FB_PLACE_LOST,	    /* a value in BASE; skipped or faulty in NEW */
 	FB_PLACE_GAINED,    /* the other way round */
-	FB_PLACE_NEITHER,   /* on both sides, a value on none: skipped, faulty */
+	FB_PLACE_NEITHER,   /* rows on both sides without a value: skipped, faulty */
 	FB_PLACE_NO_METRIC, /* measured, but some side's rows lack the metric */
 	FB_PLACE_LEFT_OUT,  /* only launches that are left out have it on some side */
 	FB_PLACES,
@@ -47,7 +47,7 @@ struct fb_judged {
 	struct fb_family_row test;
 	struct fb_limit limit;
 	enum fb_verdict verdict;
-	enum fb_verdict before; /* what it would be if neither drift nor session were in doubt */
+	enum fb_verdict before; /* the verdict without the checks for drift and sessions */
 	double session_error;	/* see session.h; NAN: sessions are not the unit, or not known */
 	double rho;		/* with time; NAN: not known */
 	double least_change;	/* ratio that would have been found in 4 of 5 comparisons; NAN */
@@ -91,10 +91,10 @@ struct fb_judging {
 
 /*
  * Joins the two sets that were read into comparison->set. Of a launch and a key there may be
- * one row, and attempts with status fault before it; anything else is FB_EINPUT. Launches that
- * lack so many rows that all others would lose by it are left out (`out`). With `paired`,
- * launches of the same index form a block, and one without a partner is left out. Returns 0 or
- * FB_EINPUT (printed).
+ * one row, and attempts with status fault before it; anything else is FB_EINPUT. A launch that
+ * lacks many rows is left out (`out`), because rows that lack a launch get a weaker test. With
+ * `paired`, launches of the same index form a block, and one without a partner is left out. Returns
+ * 0 or FB_EINPUT (printed).
  */
 int fb_join(struct fb_comparison *comparison, bool paired);
 

@@ -55,8 +55,8 @@ struct fb_row_values {
 };
 
 /*
- * Takes one row apart; y[launches]. `room` is for 2 * design->launches doubles and owns what *out
- * points to; design must be valid. Returns FB_EINPUT for an infinite value.
+ * Splits the values y[launches] of one row by side. *out points into `room`, which is for
+ * 2 * design->launches doubles; design must be valid. Returns FB_EINPUT for an infinite value.
  */
 int fb_row_values(const struct fb_design *design, const double *y, double *room,
 		  struct fb_row_values *out);

@@ -6,13 +6,13 @@
  * A side's time is its median over launches, and the ratio is the quotient of the two medians
  * (lib/estimate.h), so the numbers of a line agree with each other and with every other table. The
  * ratio's interval inverts the exact distribution of Mann-Whitney's U. It holds for any
- * distribution of launches, as long as that of B is that of A moved. With blocks the interval
- * inverts the distribution of Wilcoxon's signed rank sum of the blocks' differences. Where launches
- * have several speeds, the quotient may lie outside of the interval, which is then widened to
- * contain it.
+ * distribution of launches, as long as B's differs from A's by a shift only. With blocks the
+ * interval inverts the distribution of Wilcoxon's signed rank sum of the blocks' differences. If
+ * launches have several speeds, the quotient may lie outside of the interval, which is then widened
+ * to contain it.
  *
- * The p here is of this row alone. It is shown, but no verdict uses it, because of many rows some
- * are below 0.05 by chance. Verdicts use the p of fb_family_test().
+ * The p here is of this row alone. It is shown, but no verdict uses it, because among many rows
+ * some have p < 0.05 by chance. Verdicts use the p of fb_family_test().
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_EFFECT_H
 #define FB_SCRIPTS_TOOLS_COMPARE_EFFECT_H
@@ -36,10 +36,10 @@ struct fb_effect {
 	double noise;
 	double noise_a, noise_b; /* of each side; NAN below 2 launches */
 	/*
-	 * Whether the sides vary alike: two-sided p of Brown and Forsythe's test (Student's t on
-	 * distances to the side's own median), of this row alone. A small one is a finding by
-	 * itself, and a reason to doubt a change of time that is small beside the noise. NAN with
-	 * blocks, and below 4 launches a side.
+	 * Whether the sides have the same spread: two-sided p of Brown and Forsythe's test
+	 * (Student's t on distances to the side's own median), of this row alone. A small p is a
+	 * finding by itself, and a reason to doubt a change of time that is small compared to the
+	 * noise. NAN with blocks, and below 4 launches a side.
 	 */
 	double noise_p;
 };

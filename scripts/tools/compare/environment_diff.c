@@ -112,12 +112,12 @@ static bool alike(const char *a, const char *b, double tolerance)
 	       fabs(x - y) <= tolerance * fmax(fabs(x), fabs(y));
 }
 
-/* Whether a line that only one side has is no difference. */
+/* Whether a line that only one side has does not count as a difference. */
 static bool one_sided(const char *name, const struct fb_view *other)
 {
 	const char *of = strstr(name, " of ");
 
-	/* The program did not run on the other side, or its version there lacks the option. */
+	/* The other side did not run the program, or its version of it lacks the option. */
 	if (of)
 		return true;
 	/* Bindings are facts of single ranks, and a side without any facts says nothing. */

@@ -39,7 +39,7 @@ struct fb_difference {
 };
 
 struct fb_differences {
-	struct fb_difference *item; /* [count] by class and name; cause.h sorts them anew */
+	struct fb_difference *item; /* [count] by class and name, until fb_cause_rank sorts them */
 	size_t count;
 	size_t identities;
 	bool known; /* both sides have an environment.csv */

@@ -4,9 +4,9 @@
  * below 0.05, however many rows there are, and however rows depend on each other.
  *
  * The method is Westfall and Young's max-T (1993), step-down. A row's statistic is the larger of
- * Student's t and of Yuen's t of trimmed means on launches' y (statistic.h). The assignment of
- * launches to A is drawn anew for all rows at once, which keeps the correlation between rows, and
- * the largest |t| of all rows is noted. A row's adjusted p is the share of draws whose largest |t|
+ * Student's t and of Yuen's t of trimmed means on launches' y (statistic.h). Each draw assigns the
+ * launches to A and B at random, for all rows alike, which keeps the correlation between rows, and
+ * takes the largest |t| of all rows. A row's adjusted p is the share of draws whose largest |t|
  * reaches the row's own. Step-down means that a row is compared with the largest |t| among itself
  * and the rows of smaller |t|, and that no p is less than that of a row of larger |t|. All
  * assignments are used if there are at most FB_FAMILY_EXHAUSTIVE (up to 8 launches a side); else
@@ -16,15 +16,15 @@
  * (Mann-Whitney, or signed ranks with blocks), adjusted by Holm's method. The two lists share the
  * 5% in proportion to their rows: each p is multiplied by (all rows) / (rows of its list).
  *
- * The 5% hold for rows in which B is A drawn again. A side that only became
- * noisier is a difference too: with 10 against 10 launches, 200 rows and a noise that tripled, a
- * quarter of comparisons have a row below 0.05 (with 30 against 10 and a noise 1.5 times as large
- * one in seven; by the pooled t it would be 42%). See fb_effect.noise_p.
+ * The 5% hold if A and B have the same distribution. A side that only became noisier has another
+ * one: with 10 against 10 launches, 200 rows and a noise that tripled, a quarter of comparisons
+ * have a row below 0.05 (with 30 against 10 and a noise 1.5 times as large one in seven; by the
+ * pooled t it would be 42%). See fb_effect.noise_p.
  *
- * Tried by simulation (200 rows, 12 launches a side, 5% of values 1.2 to 3 times slower, 10% slower
- * in 5 rows at 2% noise) and not taken: t alone finds 30%, rank scores 88%, values pulled in to
- * median +- 3 MAD 52% (1 MAD: 89%), where this finds 97%; a wild launch a side of 8 hides a change
- * of 1.2x from all of these, and not from this.
+ * Other statistics were worse in a simulation (200 rows, 12 launches a side, 5% of values 1.2 to 3
+ * times slower, 10% slower in 5 rows at 2% noise): t alone finds 30% of the changes, rank scores
+ * 88%, values limited to median +- 3 MAD 52% (1 MAD: 89%), this one 97%. One outlier a side of 8
+ * launches hides a change of 1.2x from all of the others, but not from this one.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_FAMILY_H
 #define FB_SCRIPTS_TOOLS_COMPARE_FAMILY_H
@@ -55,7 +55,7 @@ enum fb_family_list {
 
 struct fb_family_row {
 	enum fb_family_list list;
-	double t; /* the t that says as much, positive where B is slower; NAN: not FB_LIST_MAX_T */
+	double t; /* t of equal significance, positive if B is slower; NAN: not FB_LIST_MAX_T */
 	double p; /* adjusted for all rows; 1 when untested */
 };
 

@@ -2,10 +2,10 @@
 /*
  * Change points; see history.h.
  *
- * All sums are of differences of doubled ranks: whole numbers, so that equal splits are equal.
- * With before(i) the sum of |x_i - x_j| over j < i and total(i) that over all j, the sums inside
- * of both parts and across follow for every split in one pass; a Fenwick tree of counts and sums
- * by rank gives both, so a stretch of n nights costs n log n.
+ * All sums are of differences of doubled ranks, which are whole numbers, so that equal splits have
+ * equal sums. Let before(i) be the sum of |x_i - x_j| over j < i, and total(i) over all j. One pass
+ * over these gives, for every split, the sums within both parts and between them. A Fenwick tree of
+ * counts and sums by rank gives both, so a stretch of n nights costs n log n.
  *
  * A stretch that goes up and comes down again has no single split that explains it, so the end of
  * the second part is searched for as well (as in the paper), on a grid. Points found while others
@@ -146,9 +146,9 @@ double fb_history_median(struct fb_history_search *s, size_t from, size_t to)
 }
 
 /*
- * The split at which means differ most, where they differ by more than independent nights would
- * make; 0: none does. Ranks alone need some ten nights on either side to see anything. Wild nights
- * are pulled in.
+ * The split at which means differ most, if they differ by more than independent nights would; 0:
+ * there is none. Ranks alone need some ten nights on either side to find a change. Outliers are
+ * pulled in.
  */
 static size_t shift_split(struct fb_history_search *s, size_t first, size_t n)
 {
@@ -208,7 +208,7 @@ static void search(struct fb_history_search *s, size_t first, size_t n)
 	search(s, first + at, n - at);
 }
 
-/* What every point changes, given its neighbours. */
+/* Measures the change at every point, given its neighbours. */
 static void measure_changes(struct fb_history_search *s, size_t n)
 {
 	for (size_t i = 0; i < s->changes; i++) {

@@ -2,19 +2,19 @@
 /*
  * Change points of one row over many nights.
  *
- * E-divisive (Matteson and James, 2014) on ranks: the split of a stretch of nights that maximises
- * the energy distance between the nights before and those after it (up to an end that is searched
- * for too) is accepted when at most max_p of random orders of the same nights have one as
- * good; then both parts are searched. Points are then moved to the best split between their
- * neighbours, and those whose two sides differ by less than theta are taken back, the weakest
- * first. Ranks make single wild nights harmless and the test indifferent to the noise's
- * distribution, but at max_p 0.001 see changes only that lie about ten nights back. So a split is
- * also taken where means differ by four standard errors; that sees large changes after five.
+ * The method is E-divisive (Matteson and James, 2014) on ranks. In a stretch of nights it finds the
+ * split that maximises the energy distance between the nights before and those after it (up to an
+ * end that is searched for too). The split is accepted if at most a share max_p of random orders of
+ * the same nights have one as good; then both parts are searched. Finally points are moved to the
+ * best split between their neighbours, and those whose two sides differ by less than theta are
+ * removed, the weakest first. By ranks, single outliers do no harm and the noise may have any
+ * distribution. But at max_p 0.001 ranks find a change only about ten nights after it. So a split
+ * is also accepted if the means differ by four standard errors, which takes five nights.
  *
- * Random orders take nights for independent. A point is therefore only kept if the medians on
- * both sides differ by more than nights that are like their neighbours would make: the noise is
- * that around all points (by MAD), the nights on either side count for as many independent ones as
- * their lag-1 correlation leaves, and the level is alpha over all rows and all nights.
+ * Random orders assume independent nights. So a point is only kept if the medians on both sides
+ * differ by more than correlated nights would explain: the noise is that around all points (by
+ * MAD), the nights on either side count as the number of independent nights that their lag-1
+ * correlation leaves, and the level is alpha over all rows and all nights.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_HISTORY_H
 #define FB_SCRIPTS_TOOLS_COMPARE_HISTORY_H

@@ -11,7 +11,7 @@
 #include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/memory.h"
 
-/* What is left of the nights when all points are known, and how alike neighbours are. */
+/* The residuals of the nights without the changes, and how far neighbours are correlated. */
 struct residuals {
 	double spread; /* standard deviation, by MAD; at least FB_FAMILY_LEAST_SD */
 	double alike;  /* lag-1 correlation, 0 at least */
@@ -34,17 +34,17 @@ static struct residuals residuals(struct fb_history_search *s, size_t n)
 	memcpy(distance, s->residual, n * sizeof(*distance));
 	r.spread = fmax(fb_spread(distance, n, 0, s->sorted), FB_FAMILY_LEAST_SD);
 	fb_drop(distance);
-	/* A wild night would hide that the others are alike. */
+	/* An outlier would hide that the others are correlated. */
 	for (size_t i = 0; i < n; i++)
 		s->residual[i] = fmin(fmax(s->residual[i], -3 * r.spread), 3 * r.spread);
 	r.alike = fb_autocorrelation(s->residual, n);
-	/* Taking each stretch's own middle away makes nights look less alike than they are. */
+	/* Subtracting the middle of each stretch makes the correlation look smaller than it is. */
 	r.alike += (1 + (double)s->changes) * (1 + 3 * r.alike) / (double)n;
 	r.alike = fmin(fmax(r.alike, 0), most_alike);
 	return r;
 }
 
-/* The size of a point by what chance makes of it; at most 1 is chance. */
+/* The size of a point divided by the largest size that chance explains. */
 static double strength(const struct fb_history_search *s, size_t n, size_t i,
 		       const struct residuals *r, double *p)
 {
@@ -63,7 +63,7 @@ static double strength(const struct fb_history_search *s, size_t n, size_t i,
 	return t / fb_student_upper(s->alpha / looks, degrees);
 }
 
-/* Takes back the weakest point until all are of some size, and more than chance. */
+/* Removes the weakest point until all are large enough, and larger than chance explains. */
 void fb_history_keep(struct fb_history_search *s, size_t n, double theta)
 {
 	for (;;) {

@@ -12,7 +12,7 @@ struct fb_history_night {
 	size_t place;  /* in the tree: 1 .. n, equal ranks alike */
 };
 
-/* Stretches still to be looked at are on the stack of calls; arrays have room for all nights. */
+/* The search is recursive, so stretches are on the call stack; arrays have room for all nights. */
 struct fb_history_search {
 	const double *y;
 	size_t least_part, draws;
@@ -35,7 +35,7 @@ double fb_history_median(struct fb_history_search *s, size_t from, size_t to);
 /* Moves every point to where it fits best between its neighbours, and measures all. */
 void fb_history_refit(struct fb_history_search *s, size_t n);
 
-/* history_keep.c: takes back points until all are of size theta and more than chance. */
+/* history_keep.c: removes points until all differ by theta at least, and by more than chance. */
 void fb_history_keep(struct fb_history_search *s, size_t n, double theta);
 
 #endif

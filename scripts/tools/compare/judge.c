@@ -14,7 +14,7 @@ static double mean_us(const struct fb_outcome *outcome)
 	return outcome->times ? exp(outcome->log_us / outcome->times) : (double)NAN;
 }
 
-/* The lesser time of both sides, which the clock's cost is compared with; NAN: no time is known. */
+/* The smaller time of both sides, to compare the clock's cost with; NAN: no time is known. */
 static double lesser_us(const struct fb_comparison *c, const struct fb_judged *row)
 {
 	if (c->metric->time)
@@ -34,7 +34,7 @@ static size_t least_launches(const struct fb_comparison *c, double alpha)
 	return n;
 }
 
-/* Power of a row that max-T judged, by drawing anew from its launches. */
+/* Power of a row that max-T judged, by resampling its launches. */
 static void add_family_power(const struct fb_comparison *c, const struct fb_family_power *power,
 			     const double *y, double *room, struct fb_judged *row)
 {
@@ -96,8 +96,8 @@ static void add_power(const struct fb_comparison *c, const struct fb_judging *ho
 }
 
 /*
- * fb_verdict works at the level FB_ALPHA, so p is scaled for another alpha. A row is not called the
- * same if that only holds within a large noise or clock error, or within what sessions differ.
+ * fb_verdict works at the level FB_ALPHA, so p is scaled for another alpha. A row is not SAME if
+ * that needs a theta made large by noise or clock, or an interval not widened for sessions.
  */
 static enum fb_verdict verdict_of(const struct fb_comparison *c, const struct fb_judged *row,
 				  double same_theta, double alpha)

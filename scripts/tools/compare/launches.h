@@ -25,7 +25,7 @@ struct fb_launch {
 	const char *run;
 	uint64_t index;
 	char utc[FB_UTC_CHARS];	  /* when its first row was written; "" unknown */
-	char mark[FB_MARK_CHARS]; /* what launches.csv says against rows of it ("drift"), or "" */
+	char mark[FB_MARK_CHARS]; /* the flags that launches.csv gives its rows ("drift"), or "" */
 	size_t marked;		  /* how many of its rows */
 	bool out;		  /* not used: marked, or it lacks too many rows */
 };
@@ -37,12 +37,12 @@ struct fb_observation {
 	float time_us;	 /* median_us; NAN where there is none */
 	uint16_t launch; /* number in `launch` */
 	uint8_t status;	 /* enum fb_status */
-	bool marked;	 /* launches.csv speaks against it: not used */
+	bool marked;	 /* launches.csv marks it as disturbed: not used */
 };
 
 /* The first reason and the first path that rows of a key have. */
 struct fb_key_note {
-	char *reason;  /* of one that is not ok, or NULL */
+	char *reason;  /* of the first row that is not ok, or NULL */
 	uint16_t path; /* number in fb_set.path_text + 1; 0: none */
 };
 
@@ -76,11 +76,10 @@ struct fb_reading {
 
 /*
  * Adds the rows of a result file, or of all result files of a folder and of the folders in it,
- * the facts of environment.csv and the marks of launches.csv there. With `tag` ("a"), only what
- * lies in the folder of that name in `path`, and in those of the folders of `path` (the parts of a
- * study). A launches.csv and a plan.tsv of the folder above are read as well; where the column
- * `side` has a name, only lines of that side count. Then sorts launches by (run, index). Returns
- * 0 or FB_EINPUT (printed).
+ * the facts of environment.csv and the marks of launches.csv there. With `tag` ("a") it reads only
+ * the folder of that name in `path`, and in each folder of `path` (the parts of a study). It also
+ * reads launches.csv and plan.tsv of the folder above; lines whose column `side` names another side
+ * do not count. Then it sorts launches by (run, index). Returns 0 or FB_EINPUT (printed).
  */
 int fb_set_read(struct fb_set *set, const struct fb_reading *reading, const char *path,
 		const char *tag);

@@ -136,13 +136,13 @@ void fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, in
 		floor = get_floor(limits, name, length);
 		floor->timer_us[side] = figure(env, name, length, timer, 2e-3, x);
 		floor->skew_us[side] = figure(env, name, length, skew, 1, x);
-		/* fmax() passes over NAN. */
+		/* fmax() ignores NAN. */
 		floor->step_us = fmax(floor->step_us,
 				      figure(env, name, length, "clock_step_ns", 1e-3, x).median);
 	}
 }
 
-/* How large a change the cost of the clock can look like. A side with NAN is not known. */
+/* The largest change that the clock's cost can fake or hide. A side with NAN is not known. */
 static double uncertainty(const struct fb_limit_cost side[2])
 {
 	double apart = fabs(side[0].median - side[1].median);
@@ -151,8 +151,8 @@ static double uncertainty(const struct fb_limit_cost side[2])
 }
 
 /*
- * The least change in us that the clock can tell: for 2 x timer overhead and for barrier skew, the
- * distance of the sides' medians and twice the larger spread; one step of the clock at least.
+ * The least change in us that the clock can resolve: the distance of the sides' medians plus twice
+ * the larger spread, for 2 x timer overhead and for barrier skew; at least one step of the clock.
  */
 static double floor_us(const struct fb_limit_floor *floor)
 {

@@ -9,12 +9,13 @@
 struct fb_metric_name {
 	const char *column; /* borrowed */
 	bool rate;	    /* more is better; else it is a cost, of which less is better */
-	bool time;	    /* in us: the clock's own cost limits what can be told apart */
+	bool time;	    /* in us: the clock's own cost hides smaller changes */
 };
 
 /*
- * The metric of a column: the schema's, or a program's own, whose name must say by its unit which
- * way is better. Returns 0, or FB_EINPUT with nothing printed: a count, a text, an unknown unit.
+ * The metric of a column of the schema, or of a program's own one, whose name must end in a unit
+ * that shows whether more or less is better. Returns 0, or FB_EINPUT with nothing printed: a count,
+ * a text, an unknown unit.
  */
 int fb_metric_parse(const char *column, struct fb_metric_name *metric);
 

@@ -71,7 +71,7 @@ static void reduce(struct night *night, const struct fb_comparison *c, const dou
 			stpcpy(night->utc, set->launch[i].utc);
 }
 
-/* The set of keys lives on from night to night; of a set only what is small does. */
+/* All nights share the set of keys; of each night's result set only small values are kept. */
 static int read_night(struct history *history, struct night *night)
 {
 	struct fb_comparison c = {

@@ -22,7 +22,7 @@ struct fb_compare_settings {
 	struct fb_key_filter key_filter;
 };
 
-/* Each returns what the process ends with, after printing to stdout. */
+/* Each prints to stdout and returns the exit code. */
 
 /* Two paths, or one whose folders a and b are the sides. */
 int fb_mode_compare(const struct fb_compare_settings *settings, char *const *paths, size_t count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The power of a comparison: the least change it detects, and the launches that a change of given
- * size needs. It is printed with every UNSURE, so that it does not pass for "unchanged".
+ * size needs. It is printed with every UNSURE, so that nobody takes UNSURE for "unchanged".
  *
  * noise is the standard deviation of y between launches (fb_effect.noise). Changes are on the
  * logarithmic scale: exp(change) is the ratio.
@@ -24,8 +24,8 @@
 double fb_least_change(double noise, size_t na, size_t nb, double alpha, double power);
 
 /*
- * Launches a side that a change of ratio 1 + theta needs by the same formula; at least 4, where
- * the first finite interval is, at most FB_MOST_LAUNCHES. 0 for bad arguments (theta <= 0 too).
+ * Launches a side that a change of ratio 1 + theta needs by the same formula; at least 4, since
+ * fewer give no finite interval, at most FB_MOST_LAUNCHES. 0 for bad arguments (theta <= 0 too).
  */
 size_t fb_launches_needed(double noise, double theta, double alpha, double power);
 
@@ -48,9 +48,9 @@ double fb_family_least_change(const struct fb_family_power *family, double noise
 
 /*
  * Launches a side (with blocks: blocks) with which a row of ratio 1 + theta is found in that
- * family. Rows that move together are taken for as many independent rows as have the same
- * critical_t now; where that is infinite or NAN, for `rows`. At least 4 (with blocks 6), where the
- * first finite interval is; at most FB_MOST_LAUNCHES. 0 for bad arguments.
+ * family. Correlated rows count as the number of independent rows that would have the same
+ * critical_t now; if that is infinite or NAN, as `rows`. At least 4 (with blocks 6), since fewer
+ * give no finite interval; at most FB_MOST_LAUNCHES. 0 for bad arguments.
  */
 enum { FB_MOST_LAUNCHES = 100000 };
 

@@ -25,7 +25,7 @@ struct fb_verdicts_report {
 	bool strict; /* UNSURE, and rows that NEW lacks or runs another way, are failures */
 };
 
-/* NEW by BASE with its interval as the metric's own ratio: rates are not turned round. */
+/* NEW / BASE of the metric itself, with its interval: rates are not inverted to costs. */
 struct fb_shown_ratio {
 	double value, low, high;
 };
@@ -54,7 +54,7 @@ struct fb_path_changes fb_verdicts_path_changes(const struct fb_comparison *comp
 bool fb_verdicts_most_left_out(const struct fb_comparison *comparison, int side);
 
 /*
- * What the process ends with: FB_EXIT_WRONG, _FAULT, _REGRESSION, _UNSURE (strict), _NOTHING (every
+ * The exit code: FB_EXIT_WRONG, _FAULT, _REGRESSION, _UNSURE (strict), _NOTHING (every
  * row is UNSURE, or most launches of a side are left out), _OK.
  */
 int fb_verdicts_exit(const struct fb_verdicts_report *report);

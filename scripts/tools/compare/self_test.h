@@ -2,10 +2,10 @@
 /*
  * A test of the gate on a machine where nothing changed: one set of launches, split into two sides.
  *
- * Random splits must alarm in 5% of the cases whatever the data are, as permutation tests do. They
- * prove the program, and the rows' noise is found on the way. Splits by time test the machine: the
- * first half against the second fails where the machine drifts, and A B B A passes where it can be
- * trusted as long as sides are interleaved.
+ * Random splits must alarm in 5% of the cases for any data, as permutation tests do. So they test
+ * the program; they also give the rows' noise. Splits by time test the machine: the first half
+ * against the second fails if the machine drifts, and A B B A passes if results can be trusted as
+ * long as the sides are interleaved.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_SELF_TEST_H
 #define FB_SCRIPTS_TOOLS_COMPARE_SELF_TEST_H

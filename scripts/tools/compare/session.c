@@ -8,7 +8,7 @@
 #include "scripts/tools/compare/power.h"
 #include "scripts/tools/lib/memory.h"
 
-/* The usual variation has the weight of so many degrees of freedom of a row's own variation. */
+/* The average over rows weighs as much as so many degrees of freedom of a row's own variation. */
 enum { USUAL_DEGREES = 8 };
 
 /* One row's sessions. */

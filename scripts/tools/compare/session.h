@@ -37,8 +37,8 @@ int fb_sessions_check(const struct fb_design *design, const unsigned *session, c
 		      size_t rows, double *error, struct fb_sessions *out);
 
 /*
- * The change of a row, as a ratio - 1, that differences between sessions exceed in any of so many
- * rows in a share alpha of comparisons at most.
+ * The least change of a row, as a ratio - 1, that cannot be a difference between sessions: in at
+ * most a share alpha of comparisons, such differences exceed it in any of `rows` rows.
  */
 double fb_session_theta(const struct fb_sessions *sessions, double error, size_t rows,
 			double alpha);

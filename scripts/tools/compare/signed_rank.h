@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One set of differences against 0, without assuming a distribution: Wilcoxon's signed rank test
- * and the median of Walsh averages with its confidence interval. What rank_test.h is for
- * independent sides, this is for blocks.
+ * and the median of Walsh averages with its confidence interval. This is for blocks;
+ * rank_test.h is for independent sides.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_SIGNED_RANK_H
 #define FB_SCRIPTS_TOOLS_COMPARE_SIGNED_RANK_H

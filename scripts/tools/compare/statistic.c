@@ -12,7 +12,7 @@
 /* A fifth of the launches is trimmed at either end, from five launches a side on. */
 enum { TRIM_PART = 5, RESAMPLES = 100 };
 
-/* The fewest launches of a side whose own variance is worth more than the pooled one. */
+/* From so many launches a side on, its own variance is a better estimate than the pooled one. */
 enum { WELCH_LAUNCHES = 4 };
 
 static const double units = 1 << 22, most_units = 1 << 25;
@@ -173,7 +173,7 @@ double fb_statistic_least_change(const struct fb_statistic *s, const struct fb_r
 		memcpy(drawn, side[k], n[k] * sizeof(*drawn));
 		fb_sort(drawn, n[k], residual[k]);
 		fb_statistic_units(side[k], n[k], fb_sorted_median(drawn, n[k]), residual[k]);
-		/* Distances to one's own middle are too small by this. */
+		/* Distances to the median of the same values are too small by this factor. */
 		if (n[k] > 1)
 			spread[k] = sqrt((double)n[k] / ((double)n[k] - 1));
 	}

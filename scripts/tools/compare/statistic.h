@@ -5,8 +5,8 @@
  * It is the larger of two statistics, both on the normal scale so that they can be compared.
  * Student's t (Welch's where the sides differ in number) finds most when launches are normal.
  * Yuen's t of trimmed means leaves a fifth of the launches at either end of each side out of the
- * means and replaces them by their neighbours for the variance. One launch of eight, or two of ten,
- * that are three times slower hide nothing from Yuen's t, but hide changes of 2x from Student's t.
+ * means and replaces them by their neighbours for the variance. If one launch of eight, or two of
+ * ten, are three times slower, Student's t misses changes of 2x, which Yuen's t finds.
  *
  * A permutation test is exact for any function of values and labels, and so for this one. With
  * blocks both statistics have their one-sample form, of differences with signs.
@@ -83,14 +83,14 @@ double fb_statistic_z2(const struct fb_statistic *s, const struct fb_statistic_p
 /* The sums of a side, values ascending; with signs of the signed differences. */
 struct fb_side_sums fb_side_sums(const double *sorted, size_t n, size_t trim);
 
-/* The plain t that says as much as a z^2, and the other way round. */
+/* The plain t of the same significance as a z^2, and the inverse. */
 double fb_statistic_t(const struct fb_statistic *s, double z2);
 double fb_statistic_z2_of_t(const struct fb_statistic *s, double t);
 
 /*
  * The least change, as a difference of y, that would have reached z2 in a share `power` of
- * comparisons like this one: launches of both sides are drawn anew from what is seen (each side's
- * values less its median), so wild launches count as often as there are. a[0 .. na) and b[0 .. nb),
+ * comparisons like this one: launches of both sides are resampled from the measured ones (each
+ * side's values less its median), so outliers stay as frequent. a[0 .. na) and b[0 .. nb),
  * with blocks na = 0 and the differences in b. INFINITY for an infinite z2. room is for
  * 3 * (na + nb) doubles.
  */

@@ -22,7 +22,7 @@ double fb_theta(const struct fb_threshold *threshold)
 {
 	double theta = 0;
 
-	/* fmax() passes over NAN. */
+	/* fmax() ignores NAN. */
 	theta = fmax(theta, threshold->least);
 	theta = fmax(theta, FB_THETA_NOISES * threshold->noise);
 	if (threshold->time_us > 0)
@@ -34,7 +34,7 @@ enum fb_verdict fb_verdict(const struct fb_effect *effect, double p, double thet
 {
 	double limit = 1 + theta;
 
-	/* Comparisons with NAN are false, so that whatever is unknown ends as UNSURE. */
+	/* Comparisons with NAN are false, so that a row with any unknown value is UNSURE. */
 	if (p <= FB_ALPHA && effect->ratio >= limit && effect->low > 1)
 		return FB_REGRESSED;
 	if (p <= FB_ALPHA && effect->ratio <= 1 / limit && effect->high < 1)

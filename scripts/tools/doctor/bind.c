@@ -19,7 +19,7 @@ static int node_of_gpu(const struct fb_node_facts *facts, const char *host, cons
 	if (!bus)
 		return -1;
 	snprintf(key, sizeof(key), "gpu.%.40s.numa_node", bus + strlen(" at "));
-	/* CUDA writes the letters large, the driver's files small. */
+	/* CUDA writes bus ids in upper case, the driver's files in lower case. */
 	for (char *c = key; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	node = fb_node_fact(facts, host, key);

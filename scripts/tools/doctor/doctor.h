@@ -26,7 +26,7 @@ struct fb_finding {
 	enum fb_level level;
 	const char *check, *host;
 	char found[FB_FINDING_CHARS], wanted[FB_FINDING_CHARS];
-	const char *advice; /* what it costs, and what mends it */
+	const char *advice; /* what the fault costs, and how to repair it */
 };
 
 struct fb_findings {
@@ -38,7 +38,7 @@ void fb_findings_add(struct fb_findings *findings, const struct fb_finding *find
 
 /* What a rule checks, and what it prints if the check fails. */
 struct fb_check {
-	enum fb_level level; /* then */
+	enum fb_level level; /* of a failed check */
 	const char *check, *wanted, *advice;
 };
 

@@ -8,7 +8,7 @@
 
 enum { KEY_CHARS = 128, NAME_CHARS = 48 };
 
-/* Another fact of what a key is of: "infiniband.mlx5_0.port1.rate" is of mlx5_0's port1. */
+/* Another fact of the fact's object, which is mlx5_0's port1 for "infiniband.mlx5_0.port1.rate". */
 static const char *beside(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			  const char *name)
 {
@@ -187,7 +187,7 @@ static void judge_locality(const struct fb_node_facts *facts, const struct fb_en
 			by = f;
 		}
 	}
-	/* Without an active port that is what is wrong, and another rule says so. */
+	/* A missing active port is a finding of another rule. */
 	if (by)
 		fb_findings_judge(findings, &check, fact->host,
 				  active == nearest && active != APART,

@@ -208,7 +208,7 @@ static void judge_load(const struct fb_node_facts *facts, const struct fb_env_fa
 				  "load %.2f of %.0f processors", load, processors);
 }
 
-/* A fact that is a node's own is not the same on all of them. Once for each key. */
+/* Reports, once for each key, a fact that should be the same on all nodes but is not. */
 static void judge_alike(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			struct fb_findings *findings)
 {
@@ -232,7 +232,7 @@ static void judge_alike(const struct fb_node_facts *facts, const struct fb_env_f
 		differ |= strcmp(f->value, fact->value) != 0;
 		fb_append(text, sizeof(text), " %.24s %.40s;", f->host, f->value);
 	}
-	/* What one node alone has, as an interface of a random name, differs from nothing. */
+	/* A fact that only one node has, as an interface with a random name, is no difference. */
 	if (hosts > 1 && (differ || fact->rank < 0))
 		fb_findings_judge(findings, &check, "", false, "%.60s:%s", fact->key, text);
 }

@@ -23,7 +23,7 @@ struct fb_config {
 	bool used;		 /* a run has begun since */
 };
 
-/* Takes one line of a log; what says nothing changes nothing. */
+/* Takes one line of a log; a line without configuration changes nothing. */
 void fb_config_take(struct fb_config *config, const char *line);
 
 /* Takes a variable as "NAME=VALUE" that holds for all runs below. */

@@ -6,9 +6,9 @@
 #include "scripts/tools/import/import.h"
 
 /*
- * Sets the sections' launches: for each program those behind the folder's, or from `first` on.
- * Returns 0; FB_EINPUT where the very same file was imported before (it would count as another
- * launch) or a launch of that number is there. Printed.
+ * Numbers the sections' launches: for each program after those in the folder, or from `first` on.
+ * Returns 0 or FB_EINPUT (printed): the same file was imported before, and would count as another
+ * launch, or the folder has a launch of that number.
  */
 int fb_import_number(struct fb_import *import, const char *folder, bool numbered, uint64_t first);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Other tools' output as rows of ours. Private to the import tool.
+ * Converts other tools' output to rows of result files. Private to the import tool.
  *
- * A format reads a file and adds sections (one start of one program, a launch of ours) with
- * records (one row each). What a tool does not say stays empty; above all, one mean over many
- * iterations is one sample, whatever the number of iterations, because nothing is known about
- * their spread. Formats share the columns beyond the fixed ones, so that their files merge.
+ * A format reads a file and adds sections (one start of one program, which becomes a launch) with
+ * records (one row each). What a tool does not report stays empty. A mean over many iterations is
+ * one sample, because nothing is known about the spread of the iterations. All formats have the
+ * same columns beyond the fixed ones, so that their files can be merged.
  */
 #ifndef FB_SCRIPTS_TOOLS_IMPORT_IMPORT_H
 #define FB_SCRIPTS_TOOLS_IMPORT_IMPORT_H
@@ -59,14 +59,14 @@ struct fb_import_section {
 	char program[64], path[128]; /* path: tool and version, for the column of that name */
 	uint64_t ranks, nodes;
 	bool nodes_assumed;
-	bool unmarked; /* nothing says where its run ends: a case may not come twice */
+	bool unmarked; /* no line marks the end of its run, so no case may come twice */
 	struct fb_facts facts; /* keys without prefix: "nccl.version" */
 	struct fb_facts tags;  /* keys of all its rows: "NCCL_ALGO" */
 	const char *file, *format;
 	uint64_t hash; /* of the file's bytes */
 	char utc[24];  /* when the file was last written */
 	uint64_t launch;
-	bool side; /* facts about a launch that the folder has: no rows, `launch` is known */
+	bool side; /* only facts, no rows, of a launch that the folder has; `launch` is known */
 };
 
 struct fb_import {
@@ -100,16 +100,16 @@ extern const size_t fb_import_formats_count;
 int fb_import_file(struct fb_import *import, const char *path, const char *format);
 
 /*
- * Begins a section: one start of `program`, which must be able to name a file. What the lines
- * taken into `config` so far say becomes its tags.
+ * Begins a section: one start of `program`, which must be usable as a file name. The configuration
+ * found so far (`config`) becomes its tags.
  */
 int fb_import_begin(struct fb_import *import, const struct fb_text *text, const char *program,
 		    const char *path);
 
 /*
- * Sets ranks and nodes of the current section, which must be done before records are added. 0
- * stands for what the file does not say: then the user's word counts; ranks without any are
- * FB_EINPUT (printed), nodes become `usual` and every row gets the flag nodes_assumed.
+ * Sets ranks and nodes of the current section, which must be done before records are added. 0: the
+ * file does not say it, so the user's hint is used. Without a hint, unknown ranks are FB_EINPUT
+ * (printed), and nodes become `usual` with the flag nodes_assumed in every row.
  */
 int fb_import_size(struct fb_import *import, const struct fb_text *text, size_t line,
 		   uint64_t ranks, uint64_t nodes, uint64_t usual);

@@ -48,8 +48,8 @@ static struct fb_import_section *section_of(const struct state *s)
 }
 
 /*
- * Programs that mpirun started but that were built without MPI write all of it once a process, each
- * as rank 0. Their rows would pass for repetitions of one run.
+ * If mpirun starts programs that were built without MPI, each process is rank 0 of its own run and
+ * prints everything. Their rows must not be taken for repetitions of one run.
  */
 static int refuse_mixed(const struct state *s, size_t at)
 {
@@ -337,7 +337,7 @@ static int take_line(struct state *s, size_t at)
 	fb_config_take(&s->import->config, line);
 	if (fb_text_after(line, "# Out of bounds") ||
 	    (s->stage == IN_TABLE && section_of(s)->unmarked && !s->import->config.used)) {
-		/* Another run in the same log says anew what it is. */
+		/* Another run in the same log prints its own header. */
 		s->stage = BETWEEN;
 		s->run.program[0] = s->run.version[0] = s->run.library[0] = '\0';
 	}

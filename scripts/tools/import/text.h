@@ -35,7 +35,7 @@ struct fb_words {
  */
 int fb_text_read(struct fb_text *text, const char *path);
 
-/* Whether the line has no end, and is left out, which is said. */
+/* Whether the line is torn and has to be left out; if so, it prints that. */
 bool fb_text_is_torn(const struct fb_text *text, size_t line);
 
 /* Says what is wrong with line `at` (from 0). Returns FB_EINPUT. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Separates files from options, as common/option/option.h knows options only. */
+/* Separates files from options, because common/option/option.h parses options only. */
 #ifndef FB_SCRIPTS_TOOLS_LIB_ARGUMENTS_H
 #define FB_SCRIPTS_TOOLS_LIB_ARGUMENTS_H
 

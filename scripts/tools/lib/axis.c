@@ -88,7 +88,7 @@ static const char *find_value(const struct fb_results *results, const struct fb_
 	if (fb_column_find(name) >= 0)
 		return fb_result_text(row, name);
 	/*
-	 * A key goes before a column of that name: the key was asked for, the column is a result.
+	 * A key precedes a column of that name: the key is an input, the column is a result.
 	 */
 	while (fb_variant_next(&variant, &key, &value))
 		if (is_axis(&key, name)) {

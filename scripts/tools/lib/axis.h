@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a table runs over beside sizes: any key can be an axis. A name is searched for among the
- * fixed columns, then the keys of `variant` and a study's environment variables (keys `env.NAME` of
- * `variant`), then a program's own columns, then the variables that environment.csv has for the
+ * The axes of a table beside sizes. Any key can be an axis. Its name is looked up in this order: in
+ * the fixed columns, in the keys of `variant` and a study's environment variables (keys `env.NAME`
+ * of `variant`), in a program's own columns, and in the variables that environment.csv has for the
  * row's launch or for the run.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_AXIS_H
@@ -27,10 +27,10 @@ struct fb_axis_place {
 };
 
 /*
- * Takes a comma-separated list of names, or NULL for none. Some row must have each of them. A key
- * of `variant` that follows from these axes (it has one value at each place) becomes an axis too;
- * else a sweep would be printed as one table for each of its values. Returns 0 or FB_EINPUT
- * (printed, with the names that there are).
+ * Takes a comma-separated list of names, or NULL for none. At least one row must have each name. A
+ * key of `variant` that has a single value at each place on these axes becomes an axis too, because
+ * otherwise a sweep would be printed as one table for each of its values. Returns 0 or FB_EINPUT
+ * (printed, with the names that exist).
  */
 int fb_axes_parse(struct fb_axes *axes, const char *list, const struct fb_results *results);
 
@@ -41,8 +41,8 @@ void fb_axis_place_make(struct fb_axis_place *place, const struct fb_axes *axes,
 			const struct fb_results *results, const struct fb_result *row);
 
 /*
- * Compares two texts as people order them: numbers with their units first (64K, 33ms, 1.5), by
- * value, then texts by letters, then nothing. 0 where they are equal.
+ * Orders two texts for a table: numbers with or without a unit (64K, 33ms, 1.5) come first, by
+ * value, then other texts, by letters, then empty texts. 0 if they are equal.
  */
 int fb_axis_compare(const char *a, const char *b);
 

@@ -33,7 +33,7 @@ struct fb_cell {
 };
 
 struct fb_section {
-	/* [count], by place and bytes; of equal ones in the order of fb_cells_best */
+	/* [count], sorted by place and bytes; cells equal in both, as fb_cells_best ranks them */
 	struct fb_cell *cell;
 	size_t count;
 	const struct fb_axes *axes; /* NULL: none. Borrowed */
@@ -51,7 +51,8 @@ struct fb_cells {
  * Makes cells of rows, which must outlive them, as the axes must (NULL: none). The interval low_us
  * .. high_us is, for one launch, the 95% interval of the median within it; for six and more, the
  * 95% interval of the median over launches; between these no such interval exists, and it is the
- * least and the greatest launch. If a launch has two rows, the later one counts (a repeated fault).
+ * least and the greatest launch. If a launch has two rows, the later one counts: it was repeated
+ * after a fault.
  */
 void fb_cells_make(struct fb_cells *cells, const struct fb_results *results,
 		   const struct fb_axes *axes);
@@ -62,10 +63,10 @@ const char *fb_cell_text(const struct fb_cell *cell, const char *column);
 /* The median over launches (the first 64) of a column by its number; NAN: unknown. */
 double fb_cell_number(const struct fb_cell *cell, size_t column);
 
-/* Whether a library carried it out, as opposed to an algorithm of the project's. */
+/* Whether a library ran the operation, as opposed to an algorithm of the project. */
 bool fb_cell_is_library(const struct fb_cell *cell);
 
-/* Whether two cells are one experiment but for the keys named in `but`, which ends with NULL. */
+/* Whether two cells have equal keys, apart from the keys named in `but`, which ends with NULL. */
 bool fb_cells_alike(const struct fb_cell *a, const struct fb_cell *b, const char *const *but);
 
 /* Whether its time may be compared: status ok or few. */
@@ -91,8 +92,8 @@ size_t fb_section_at(const struct fb_section *section, uint64_t bytes, const str
 const char *fb_section_title(const struct fb_section *section, char *buf, size_t n);
 
 /*
- * The place, from 1, of a key column among those in which the cells of a section differ; 0 where it
- * is none of them.
+ * The cells of a section may differ in FB_SECTION_INNER key columns. Returns the number of a column
+ * among these, from 1; 0: it is another column.
  */
 enum { FB_SECTION_INNER = 6 };
 size_t fb_section_inner(const char *column);

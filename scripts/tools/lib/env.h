@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The facts of environment.csv with their scopes. Facts of single nodes and ranks are kept, as a
- * single node with another firmware is a typical fault after an upgrade.
+ * The facts of environment.csv with their scopes. Facts of single nodes and ranks are kept apart,
+ * because a single node with another firmware is a typical fault after an upgrade.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_ENV_H
 #define FB_SCRIPTS_TOOLS_LIB_ENV_H
@@ -35,7 +35,7 @@ size_t fb_env_program(const char *key, const char **rest);
 /* Adds one fact; its texts are borrowed. */
 void fb_env_add(struct fb_env *env, const char *key, const char *host, int rank, const char *value);
 
-/* Sorts by key, host, rank and value, and drops what was said twice. */
+/* Sorts by key, host, rank and value, and removes duplicates. */
 void fb_env_sort(struct fb_env *env);
 
 /* The facts of a key: their number, the first one in *first. Only after fb_env_sort. */

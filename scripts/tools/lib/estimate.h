@@ -2,7 +2,7 @@
 /*
  * The time of a row over several launches, estimated in the same way for every table, figure and
  * comparison. A side's time is the median over launches, and a ratio is the quotient of two such
- * medians, so the numbers of one line never contradict each other. A wild launch moves neither.
+ * medians, so the numbers of one line never contradict each other. One outlier changes neither.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_ESTIMATE_H
 #define FB_SCRIPTS_TOOLS_LIB_ESTIMATE_H
@@ -22,9 +22,9 @@ struct fb_estimate {
 struct fb_estimate fb_estimate_launches(double *us, size_t n);
 
 /*
- * The standard deviation of x[0 .. n) around a centre, which wild values do not change: 1.4826
- * times the median distance, which for normal values is the same. x becomes these distances;
- * scratch is for 2 * n values. NAN for n = 0.
+ * A robust standard deviation of x[0 .. n) around a centre: 1.4826 times the median distance from
+ * it, which equals the standard deviation of normal values, and which outliers hardly change. x is
+ * overwritten with these distances; scratch has room for 2 * n values. NAN for n = 0.
  */
 double fb_spread(double *x, size_t n, double centre, double *scratch);
 

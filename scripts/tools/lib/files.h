@@ -20,7 +20,7 @@ int fb_folder_names(const char *folder, const char *end, struct fb_names *names)
 
 bool fb_is_folder(const char *path);
 
-/* The file of that name in a folder, or beside a file. */
+/* The path of the file `name` in a folder, or in the folder of a file. */
 char *fb_beside(const char *path, const char *name);
 
 /* The whole file, with two NUL behind it; NULL (printed): it cannot be read. */

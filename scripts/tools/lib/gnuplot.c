@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A datablock and a string end at a line end, and a control byte is never meant. */
+/* A line end would end a datablock or string, so control bytes become blanks. */
 static char printable(char c)
 {
 	return (unsigned char)c < ' ' || c == 0x7f ? ' ' : c;

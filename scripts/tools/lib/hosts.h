@@ -12,8 +12,8 @@ struct fb_hosts {
 };
 
 /*
- * Reads the fact for so many ranks. Where it does not say it of all of them, nothing is known and
- * the structure is empty.
+ * Reads the fact for `ranks` ranks. If it does not name the host of each of them, the structure is
+ * empty.
  */
 void fb_hosts_read(struct fb_hosts *hosts, const char *fact, size_t ranks);
 

@@ -55,7 +55,7 @@ const char *fb_json_text(const json_t *object, const char *name)
 	return text ? text : "";
 }
 
-/* Something of a document could not be made: it is never written. */
+/* A part of a document could not be allocated, so the document is never written. */
 static bool failed;
 
 json_t *fb_json_string(const char *text)

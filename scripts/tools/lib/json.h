@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 /*
- * Reads a file. An array may lack its end, as Chrome traces may that programs append to. Returns
- * the document, or NULL (printed with the line). The caller frees it with json_decref.
+ * Reads a file. An array may lack its closing bracket, because the format of Chrome traces allows
+ * that for programs that append events. Returns the document, or NULL (printed with the line). The
+ * caller frees it with json_decref.
  */
 json_t *fb_json_load(const char *path);
 
@@ -22,17 +23,17 @@ const char *fb_json_text(const json_t *object, const char *name);
 json_t *fb_json_string(const char *text);
 json_t *fb_json_real(double x);
 
-/* Sets a member, or appends. The document takes the value. */
+/* Sets a member, or appends an element. The document takes ownership of the value. */
 void fb_json_set(json_t *object, const char *name, json_t *value);
 void fb_json_add(json_t *array, json_t *value);
 
-/* An array or object in a document: it is appended to (`name` NULL) or set in `parent`. */
+/* Makes an array or object, and appends it to `parent` (`name` NULL) or sets it as a member. */
 json_t *fb_json_array(json_t *parent, const char *name);
 json_t *fb_json_object(json_t *parent, const char *name);
 
 /*
- * Writes the document in which no '<' stands, so that it can be put into a script element. Returns
- * 0 or FB_ENOMEM (printed), also where memory was out while any of it was made.
+ * Writes the document without any '<', so that it can be put into a script element. Returns 0 or
+ * FB_ENOMEM (printed), also if memory had run out while the document was built.
  */
 int fb_json_write(const json_t *document, FILE *out);
 

@@ -33,8 +33,8 @@ struct search {
 };
 
 /*
- * Operations that no rank leaves before all have entered: the quickest rank entered last. Blocks of
- * unequal size leave them out: some rank may have nothing that another waits for.
+ * Operations that no rank leaves before all have entered, so that the fastest rank entered last.
+ * With blocks of unequal size that is not so: a rank may have no data that another waits for.
  */
 static bool waits_for_all(const char *program)
 {
@@ -123,7 +123,7 @@ static void judge_program(struct search *s)
 		for (end = i; end < t->table.nrows && t->sample[end].group == group;) {
 			size_t next = fb_rank_times_end(t, end);
 
-			/* A repetition that lacks ranks says nothing of them. */
+			/* A repetition that lacks ranks cannot show which rank was late. */
 			if (next - end == t->ranks && wanted)
 				time += add_repetition(s, end, next, n++);
 			end = next;
@@ -161,7 +161,7 @@ static void say_program(const struct search *s, const struct fb_results *facts,
 			size_t rows = record->rows[way];
 			char text[512], rank[256];
 
-			/* A rank that begins late ends late as well, which is said once. */
+			/* A rank that begins late also ends late, so one is reported. */
 			if (2 * rows <= s->groups ||
 			    (way == ENDS && 2 * record->rows[BEGINS] > s->groups))
 				continue;

@@ -85,7 +85,7 @@ static double known(double rate)
 	return rate > 0 ? rate : (double)NAN;
 }
 
-/* By facts "9 of 10", which are up, and what one carries; those that are down count, too. */
+/* The rate by the facts "9 of 10" (links that are up) and rate of one; all 10 links count. */
 static double of_links(const char *links, const char *speed)
 {
 	unsigned up, all;
@@ -128,7 +128,7 @@ static double nvlink_to_peer(const struct fb_node_facts *facts, const char *host
 	return least < up ? whole * least / all : whole;
 }
 
-/* GB/s of a lane by "16.0 GT/s PCIe": what line code and, from 64 GT/s on, flits leave. */
+/* GB/s of a lane by "16.0 GT/s PCIe", without line code and, from 64 GT/s on, flit overhead. */
 static double lane_rate(double speed)
 {
 	double share = speed <= 5 ? 0.8 : speed < 64 ? 128.0 / 130 : 242.0 / 256;

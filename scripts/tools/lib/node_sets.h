@@ -14,7 +14,7 @@ struct fb_node_set {
 	const char *path;
 	size_t *node; /* [count]: into fb_node_sets.name */
 	size_t count;
-	size_t switches; /* leaf switches that the nodes are at; 0: not known of all of them */
+	size_t switches; /* leaf switches of its nodes; 0: not known for all nodes */
 };
 
 /* What one set measured of one experiment. */
@@ -26,7 +26,7 @@ struct fb_node_time {
 };
 
 struct fb_node_sets {
-	char **name; /* [nnames], in the order in which they were met */
+	char **name; /* [nnames], in the order of their first appearance */
 	size_t nnames;
 	struct fb_node_set *set;   /* [nsets], by path */
 	size_t nsets, without;	   /* `without`: sets that have no row with a time yet */
@@ -35,7 +35,7 @@ struct fb_node_sets {
 };
 
 /*
- * Adds all sets below a folder, however deep. Rows count that have a time (status ok or few).
+ * Adds all sets below a folder, at any depth. Only rows with a time (status ok or few) count.
  * Returns 0 or FB_EINPUT (no such folder, no nodes.txt below it, an unusable file; printed). What
  * was read so far stays.
  */
@@ -43,9 +43,9 @@ int fb_node_sets_read(struct fb_node_sets *sets, const char *folder);
 
 /*
  * For each set, in out[0 .. nsets), how slow it was in experiments of low .. high bytes: the
- * median over experiments of its time (the median of its launches) by the median of all sets;
- * NAN for a set without any. Sets *experiments to how many there were. Only experiments that
- * at least two sets have count.
+ * median over experiments of its time (the median of its launches) divided by the median of all
+ * sets; NAN for a set without any. Sets *experiments to the number of experiments. Only
+ * experiments that at least two sets have count.
  */
 void fb_node_sets_ratios(const struct fb_node_sets *sets, uint64_t low, uint64_t high, double *out,
 			 size_t *experiments);

@@ -32,7 +32,7 @@ struct fb_rank_times {
 /* Returns 0 or FB_EINPUT (printed). */
 int fb_rank_times_read(struct fb_rank_times *times, const char *path);
 
-/* The end of the repetition that begins at sample[i]. */
+/* The index behind the last sample of the repetition that begins at sample[i]. */
 size_t fb_rank_times_end(const struct fb_rank_times *times, size_t i);
 
 /*

@@ -30,8 +30,8 @@ typedef int (*fb_record_fn)(void *arg, const struct fb_record *record);
 
 /*
  * Gives every record of a file to `use`, the header first. All have as many fields as the header
- * has, each of its column's type. A last line without its end is ignored, because its writer is at
- * work or died; *torn becomes its number, 0 where there is none (NULL: not asked for). Returns 0,
+ * has, each of its column's type. A last line without its newline is ignored, because its writer is
+ * still at work or died; *torn becomes its number, or 0 (NULL: not needed). Returns 0,
  * FB_EINPUT (unreadable, malformed; printed with path and line), or the error of `use`. An empty
  * file is no error here: then `use` is never called.
  */

@@ -53,9 +53,9 @@ bool fb_ratio_add(struct fb_ratio_sum *sum, struct fb_ratio ratio);
 double fb_ratio_mean(const struct fb_ratio_sum *sum);
 
 /*
- * Columns of a section beside the usual ones: those asked for, else the programs' own that have
- * values there and differ between the cells shown, as far as FB_OWN_WIDTH letters go, what engines
- * say of themselves last. `same` says in one line what all of these cells have alike.
+ * Columns that a section's table shows beside the usual ones: those of report->columns, or else the
+ * programs' own columns whose values differ between the cells shown, up to a width of FB_OWN_WIDTH
+ * letters. Columns that engines add come last. `same` lists the values that all cells share.
  */
 enum { FB_OWN_COLUMNS = 16, FB_OWN_WIDTH = 72, FB_OWN_CHARS = 320 };
 struct fb_own {
@@ -68,7 +68,7 @@ void fb_own_find(struct fb_own *own, const struct fb_report *report,
 		 const struct fb_section *section);
 const char *fb_own_name(const struct fb_report *report, size_t column);
 
-/* The cell of a place that a table shows: the best own one, else the library's; NULL: none. */
+/* The cell that a table shows for a place: the best own one, else the library's; NULL: none. */
 const struct fb_cell *fb_place_shown(const struct fb_cell *cell, size_t n);
 
 /* Which axes, as bits, any cell of the section has a value on, and whether its sizes differ. */
@@ -84,9 +84,9 @@ void fb_report_text(const struct fb_report *report);
 void fb_report_csv(const struct fb_report *report);
 
 /*
- * For each program with rows of engine auto: the best of the library's ways by auto, and auto by
- * the best own cell that was measured beside it (its regret; where there is another one), as
- * geometric means over all cells, with the least and the most and which cell that is.
+ * Prints two ratios of times for each program with rows of engine auto: the library's best divided
+ * by auto, and auto divided by the best own cell at that place (its regret, if auto is not the only
+ * own one). They are geometric means over cells, with the worst value and the cell that has it.
  */
 void fb_report_auto(const struct fb_report *report);
 
@@ -95,10 +95,10 @@ void fb_report_auto(const struct fb_report *report);
  * are any), OWN (number of series), LIBRARY and BOUND (whether there are such), LIBRARY_NAME,
  * LAUNCHES (the least of all sizes), NAME[], and the datablock $DATA with a block for each series:
  * own ones first, then the library's, then the bound. Each line is bytes, us, low, high, busbw,
- * ratio, low, high, busbw's low, high, the least and the greatest launch's us. Of the project's
- * algorithms each has one series, its quickest protocol at each size; at most FB_PLOT_SERIES,
- * those first that are the best at most sizes. In a section with axes there is a series for each
- * place, libraries are series like others, and LIBRARY and BOUND are 0.
+ * ratio, low, high, busbw's low, high, the least and the greatest launch's us. Each algorithm of
+ * the project has one series, with its fastest protocol at each size. There are at most
+ * FB_PLOT_SERIES of them; those that are the best at the most sizes come first. In a section with
+ * axes each place has a series, libraries are series like others, and LIBRARY and BOUND are 0.
  */
 void fb_report_plot(const struct fb_report *report, const struct fb_section *section);
 

@@ -9,9 +9,9 @@ enum { WHERE_CHARS = FB_TITLE_CHARS + FB_SIZE_CHARS + 16 };
 
 struct judged {
 	const char *program;
-	struct fb_ratio_sum library; /* the library's time by auto's */
-	struct fb_ratio_sum best;    /* the best own cell's time by auto's; regret is the inverse */
-	char least[WHERE_CHARS], most[WHERE_CHARS]; /* the cells of the least of either */
+	struct fb_ratio_sum library; /* the library's time / auto's */
+	struct fb_ratio_sum best;    /* the best own cell's time / auto's; regret is the inverse */
+	char least[WHERE_CHARS], most[WHERE_CHARS]; /* the cells of both least ratios */
 };
 
 static const struct fb_cell *auto_of(const struct fb_cell *cell, size_t n)

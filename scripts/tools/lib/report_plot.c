@@ -24,7 +24,7 @@ static bool differs(const struct fb_section *section, size_t axis)
 	return false;
 }
 
-/* Behind it, as "gpu_direct=no", where on the axes a series with a place is. */
+/* Appends the place on the axes of a series that has one, as "gpu_direct=no". */
 static void series_name(const struct fb_section *section, const struct fb_series *series,
 			char name[NAME_CHARS])
 {
@@ -51,7 +51,7 @@ static void put_line(FILE *out, const struct fb_cell *cell, const struct fb_cell
 	struct fb_ratio ratio = fb_cell_ratio(library, cell);
 	double low = isfinite(cell->low_us) ? cell->low_us : cell->us;
 	double high = isfinite(cell->high_us) ? cell->high_us : cell->us;
-	double bytes = cell->busbw_GBps * cell->us; /* a rate is made of a time, never of rates */
+	double bytes = cell->busbw_GBps * cell->us; /* rates follow from times, never from rates */
 	const double values[] = {
 		cell->us,
 		low,

@@ -35,8 +35,8 @@ struct fb_results {
 
 /*
  * Adds the rows of a file, or of all result files of a folder, and the facts of the
- * environment.csv there (samples and other files are passed over). A last line without its end
- * is ignored: its writer is at work or died. Returns 0 or FB_EINPUT (not there, no result file, a
+ * environment.csv there (samples and other files are skipped). A last line without its newline is
+ * ignored: its writer is at work or died. Returns 0 or FB_EINPUT (not there, no result file, a
  * malformed line, a key column missing, an unknown status; printed). What was read so far stays.
  */
 int fb_results_read(struct fb_results *results, const char *path);
@@ -64,8 +64,8 @@ double fb_result_number(const struct fb_result *result, const char *column);
 const char *fb_result_text(const struct fb_result *result, const char *column);
 
 /*
- * The number of a column: of a fixed one as in fb_columns, of the i-th of fb_results.own
- * fb_columns_count + i; -1 where there is none of that name.
+ * The number of a column: the index in fb_columns of a fixed one, fb_columns_count + i for the i-th
+ * of fb_results.own; -1 if no column has that name.
  */
 int fb_results_column(const struct fb_results *results, const char *name);
 

@@ -8,8 +8,8 @@
 
 /*
  * Memory of NCCL's own allocator is GPU memory like any other, and some algorithms of NCCL need it.
- * Sections do not tell the two apart, so that such an algorithm stands beside those that it
- * competes with.
+ * Both kinds are in one section, so that such an algorithm is shown beside those that it competes
+ * with.
  */
 const char *fb_section_memory(const char *memory)
 {

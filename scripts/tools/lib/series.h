@@ -10,9 +10,9 @@ enum { FB_SERIES_MAX = 64 };
 /* An algorithm on one engine and transport, with any protocol, at any place or at one. */
 struct fb_series {
 	const struct fb_cell *first; /* for the name. Borrowed */
-	size_t axes;		     /* on which all of its cells have one place; 0: any place */
-	size_t sizes, wins;	     /* with a time; at which it is the best */
-	double log_sum;		     /* of its time by that of the best */
+	size_t axes;		     /* axes on which its cells share one place; 0: any place */
+	size_t sizes, wins;	     /* sizes with a time; sizes at which it is the best */
+	double log_sum;		     /* sum of ln(its time / the best time) */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one table in memory: a CSV file as text cells with all of its columns, and with the line of
- * each row for messages. results.h has the rows by the columns of the schema, env.h has the facts.
+ * A CSV file in memory: all columns of all rows as texts, and the line of each row for messages.
+ * results.h has the rows by the columns of the schema, env.h has the facts.
  * Tools that need two numbers of each of millions of rows read record by record (records.h).
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_SHEET_H
@@ -31,17 +31,17 @@ struct fb_sheets {
 };
 
 /*
- * Reads a file of the suite; of other kinds only the header. A last line without its newline is
- * left out with a remark: its writer is at work or died. In a result file all fixed columns must be
- * there, in any order, and each row must be of this schema version. Returns 0 or FB_EINPUT
+ * Reads a file of the suite, and of any other file only the header. A last line without its newline
+ * is left out with a remark: its writer is at work or died. A result file must have all fixed
+ * columns, in any order, and each row must be of this schema version. Returns 0 or FB_EINPUT
  * (printed, with the line).
  */
 int fb_sheet_read(struct fb_sheet *sheet, const char *path);
 
 /*
- * Reads a file of these kinds (bits 1 << kind), of others only the header; and one of any kind,
- * where an empty file is FB_EINPUT. Neither holds result files to the schema, or says that a last
- * line was left out. Return the same.
+ * The first reads a file of these kinds (bits 1 << kind), and of other kinds only the header. The
+ * second reads a file of any kind; an empty one is FB_EINPUT. Neither checks result files against
+ * the schema, or prints that a last line was left out. They return the same as fb_sheet_read.
  */
 int fb_sheet_read_kinds(struct fb_sheet *sheet, const char *path, unsigned kinds);
 int fb_sheet_read_any(struct fb_sheet *sheet, const char *path);
@@ -67,7 +67,7 @@ int fb_sheet_refuse(const struct fb_sheet *sheet, size_t row, int column, const 
 /* The field as a number, NAN where it is none. */
 double fb_sheet_number(const struct fb_sheet *sheet, size_t row, int column);
 
-/* Parses a launch_index, which is as the text says. Returns whether it is one. */
+/* Parses a launch_index, which has to be FB_LAUNCH_INDEX. Returns whether it is one. */
 #define FB_LAUNCH_INDEX "a whole number of at most 18 digits"
 bool fb_launch_index(const char *text, uint64_t *index);
 

@@ -11,7 +11,7 @@
 /* So many standard deviations make an outlier. */
 static const double scatter_factor = 4;
 
-/* The scatter of fewer sets says nothing; the excess must then be that many thresholds. */
+/* Fewer sets do not show their scatter, so the excess must then be that many thresholds. */
 enum { SETS_MIN = 3, FACTOR_FEW = 5 };
 
 struct work {
@@ -55,7 +55,7 @@ static double reference(const struct work *work)
 	return n ? work->x[(n - 1) / 3] : (double)NAN;
 }
 
-/* The time above which a set is not like x[0 .. n), which is sorted and gets lost. */
+/* The time above which a set is an outlier of x[0 .. n), which is sorted and overwritten. */
 static double limit_of(const struct work *work, size_t n, double threshold)
 {
 	double median = fb_sorted_median(work->x, n);

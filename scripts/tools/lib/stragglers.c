@@ -100,7 +100,7 @@ static double take_lines(struct polish *p, bool rows)
 	return largest;
 }
 
-/* The median of all effects belongs to no rank, so it is taken out of them. */
+/* Subtracts the median of all effects, because it is common to all ranks. */
 static void centre(struct polish *p, double *effect)
 {
 	double median;

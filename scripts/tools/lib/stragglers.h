@@ -30,7 +30,7 @@ struct fb_straggler {
 	enum fb_straggler_kind kind;
 	size_t from, to;
 	bool both;
-	double times; /* what it takes by what others take; of a rank: the mean of both ways */
+	double times; /* its time divided by others'; of a rank: mean of sending and receiving */
 };
 
 struct fb_stragglers {
@@ -43,11 +43,11 @@ enum { FB_STRAGGLER_RANKS_MIN = 4 };
 
 /*
  * Finds what is slow in time[n * n], where time[from * n + to] is in any unit and NAN where it is
- * not known; with `rate` it holds rates, of which more is better. Where no pair was measured in
- * both directions, the one stands for both. host[n] says which host a rank is on, NULL: all on
- * one. `threshold` is the excess that counts, 0.1 for 10%; beside it an excess must be beyond what
- * the scatter of the pairs explains, and a rank's beyond what ranks differ anyway (the numbers are
- * in stragglers.c).
+ * not known; with `rate` it holds rates, of which more is better. If no pair was measured in both
+ * directions, the measured one stands for both. host[n] says which host a rank is on, NULL: all on
+ * one. `threshold` is the least excess that counts, 0.1 for 10%. An excess must also exceed what
+ * the scatter of the pairs explains, and that of a rank also the usual differences between ranks
+ * (stragglers.c has the numbers).
  */
 void fb_stragglers_find(struct fb_stragglers *stragglers, const double *time, size_t n, bool rate,
 			const size_t *host, double threshold);

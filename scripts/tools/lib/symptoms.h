@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 struct fb_symptom {
-	const char *flag;   /* the flag of rows that have it; NULL: a reader must see it */
-	const char *sign;   /* what is so, with the limit at which it counts */
+	const char *flag;   /* the flag of rows that have it; NULL: none, only a reader can tell */
+	const char *sign;   /* what is observed, with the limit from which on it counts */
 	const char *causes; /* usual ones */
 	const char *look;   /* a command or column that says more */
 	const char *remedy;

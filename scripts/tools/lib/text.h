@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts that are put together, lists of names in one text, and which bytes are text at all. */
+/* Appending to texts, lists of names in one text, and checking for UTF-8. */
 #ifndef FB_SCRIPTS_TOOLS_LIB_TEXT_H
 #define FB_SCRIPTS_TOOLS_LIB_TEXT_H
 
@@ -16,12 +16,12 @@ void fb_append(char *buf, size_t n, const char *format, ...) __attribute__((form
 bool fb_text_among(const char *text, const char *const *texts, size_t n);
 #define FB_AMONG(text, array) fb_text_among(text, array, FB_COUNT_OF(array))
 
-/* Whether word[0 .. n) is an item of the list, whose items any of the separators end. */
+/* Whether word[0 .. n) is an item of the list. Each of the separators may end an item. */
 bool fb_list_has(const char *list, const char *separators, const char *word, size_t n);
 
 /*
- * Copies the next item of a list that commas separate to item[0 .. n), cut where it has no room.
- * *list becomes what follows, which is NULL behind the last item. Returns false where it is NULL.
+ * Copies the next item of a comma-separated list to item[0 .. n), cut off if it is too long. *list
+ * becomes the rest, or NULL after the last item. Returns false if *list is NULL already.
  */
 bool fb_list_next(const char **list, char *item, size_t n);
 
@@ -42,8 +42,8 @@ bool fb_has_flag(const char *flags, const char *name);
 void fb_add_flag(char *flags, size_t n, const char *name, size_t length);
 
 /*
- * How many bytes the UTF-8 character at `text` has; 0 where there is none, because names and
- * reasons in result files come from outside. NUL is one byte long.
+ * The number of bytes of the UTF-8 character at `text`; 0 if it is no UTF-8, which may happen as
+ * names and reasons in result files come from outside. NUL is one byte long.
  */
 size_t fb_utf8_length(const unsigned char *text);
 

@@ -21,7 +21,7 @@ struct fb_tool {
 	void (*more_help)(void);                  /* prints what follows the options; or NULL */
 	const char *input;			  /* what words name, if one is needed; or NULL */
 
-	/* Returns the exit code. The words are what the command line has beside options. */
+	/* Returns the exit code. The words are the command line's arguments without options. */
 	int (*run)(void *settings, char **words, size_t count);
 };
 

@@ -83,7 +83,7 @@ bool fb_merge_has_launches(const struct fb_merge *merge);
 
 /*
  * Writes the joined launches.csv: the lines of each source, with the new numbers of their launches
- * and with the column `run`, so that a line speaks of no other source's rows; by launch_index. A
+ * and with the column `run`, so that a line applies to no other source's rows; by launch_index. A
  * line that is there twice is written once. Where parts of one launch have lines of their own,
  * each source's last has the flags of all of them, since readers let the last line count. Lines
  * of launches of which the source has no row are left out, which is said on stdout. Sets *checked
@@ -93,9 +93,8 @@ int fb_merge_put_launches(const struct fb_merge *merge, FILE *out, bool *checked
 
 /*
  * Writes PROGRAM.csv for each program, samples.csv, ranks.csv, environment.csv and launches.csv
- * where there are such, to a new folder beside `folder`, holds them to the schema, and gives it the
- * name `folder`, which must not exist or be empty. Returns 0, FB_EINPUT or FB_EIO (printed); then
- * nothing is left.
+ * where there are such, to a new folder beside `folder`, checks them, and renames it to `folder`,
+ * which must not exist or be empty. 0, or FB_EINPUT or FB_EIO (printed), and nothing is left.
  */
 int fb_merge_write(const struct fb_merge *merge, const char *folder);
 

@@ -25,10 +25,10 @@ struct fb_activity_event {
 	double begin_us, end_us;
 	uint64_t process;     /* who did it, or for whom a device did */
 	int64_t device;	      /* of what devices do */
-	uint64_t correlation; /* the same of a launch and of what it started; 0: not known */
+	uint64_t correlation; /* equal for a launch and what it started; 0: not known */
 };
 
-/* How names are told apart: extended regular expressions, whatever the case. */
+/* By which names are classified: extended regular expressions that ignore case. */
 struct fb_profile_names {
 	regex_t communication, step, sync;
 };
@@ -62,10 +62,10 @@ struct fb_step_times {
 
 /*
  * Measures all steps, in the order of processes, devices and steps. What a device does belongs to
- * the step in which the host launched it; where nobody knows that, to the one in whose time it
- * begins. A step lasts from the end of the step before it, on that device, to the end of the last
- * thing that the device does in it. Without marks all of it is one step. Returns 0 or
- * FB_EINPUT (nothing that devices did; printed).
+ * the step in which the host launched it; if that is not known, to the step during which it begins.
+ * A step lasts from the end of the step before it, on that device, to the end of the last activity
+ * of the device in it. Without marks the whole profile is one step. Returns 0 or FB_EINPUT (no
+ * activity of a device; printed).
  */
 int fb_profile_measure(struct fb_profile *profile, struct fb_step_times **list, size_t *count);
 

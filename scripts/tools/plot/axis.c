@@ -127,8 +127,8 @@ static void put_ticks(FILE *out, const struct fb_cell *const *list, size_t n, si
 }
 
 /*
- * Where values stand on the axis: at their number, by its logarithm where they span much; behind
- * the last number, a step apart, those that are texts. Returns whether it is a logarithm.
+ * Sets where values are on the axis: numbers at their value, or at its logarithm if they span a
+ * wide range; texts behind the last number, a step apart. Returns whether it is a logarithm.
  */
 static bool place_values(const struct fb_cell *const *list, size_t n, size_t key, double *x)
 {
@@ -266,8 +266,8 @@ static double tile_of(const struct fb_cell *cell, size_t n, int column)
 }
 
 /*
- * The best time at each pair of values; of several at one, where a third key differs, the best. Of
- * a named column it is the greatest, as of slowdowns.
+ * The best time at each pair of values. If a third key differs, a pair has several times, and the
+ * best one is shown; of a named column (as slowdowns) the greatest value is shown.
  */
 static int put_tiles(const struct fb_plot *plot, const struct fb_section *whole,
 		     const size_t key[2], const struct fb_cell **list, double *x)

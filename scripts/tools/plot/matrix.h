@@ -15,7 +15,7 @@ struct fb_matrix {
 	char unit[32];
 	char row_name[32], column_name[32];
 	bool gpus;	     /* of messages between GPUs */
-	const char *network; /* what is asked for of ranks: "rdma", "tcp"; NULL: nothing */
+	const char *network; /* the fact that names a rank's adapter: "rdma", "tcp"; NULL: none */
 };
 
 /* Sets value to NAN for rows x columns. */

@@ -65,8 +65,8 @@ void fb_distribution_marks(FILE *out, const struct fb_doubles *list);
 void fb_plot_texts(const struct fb_plot *plot, const char *title, const char *note);
 
 /*
- * The group of each section when `loose` (a list of columns ended by NULL) may differ: group[s]
- * is the number, from 0, of the first section that is equal otherwise. Returns how many groups.
+ * Groups sections that differ only in the columns `loose` (a list ended by NULL): group[s] is the
+ * number of the group of section s, from 0. Returns how many groups there are.
  */
 size_t fb_plot_groups(const struct fb_cells *cells, const char *const *loose, size_t *group);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps side by side as stacked bars: what a step computes, what of its communication is exposed
- * behind that, and what it loses beyond both; below, the communication that computing hides. Of
- * rows of handoff the stages of a request: making its moves and messages, moving them, and making
- * pages of messages. A bar is the quickest row of an engine at a place of --axis and a size.
+ * Steps side by side as stacked bars: the time of computing, the exposed communication, and the
+ * time lost beyond both; below the axis, the communication that computing hides. For rows of
+ * handoff the stages of a request: making its moves and messages, moving them, and making pages of
+ * messages. A bar is the fastest row of an engine at a place of --axis and a size.
  */
 #include "common/base/error.h"
 #include "common/base/sizes.h"

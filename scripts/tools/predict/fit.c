@@ -143,7 +143,7 @@ static bool fit(const struct fb_model_series *s, int without, double us[PARTS])
 	const struct fb_model_time *first = NULL;
 	int worst;
 
-	/* Where all have as many messages, the start cannot be told from these. */
+	/* If all times have the same number of messages, start and messages cannot be separated. */
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->time[i].ranks == without)
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A model of times by number of ranks, fitted to measured rows. It is the cost model of
- * collectives/tuning/price.h with the rates of the rows in place of orders of magnitude:
+ * collectives/tuning/price.h, with rates fitted to rows in place of assumed orders of magnitude:
  *
  *	time = start + messages(n) * a message's time + blocks(n) * block bytes * a byte's time
  */
@@ -12,12 +12,12 @@
 #include "collectives/tuning/price.h"
 #include "scripts/tools/lib/cells.h"
 
-/* What the model takes a job to be: so many ranks, `each` of them on a node; 0: one node. */
+/* A job as the model sees it: its ranks, `each` of them on a node; 0: all on one node. */
 struct fb_job {
 	int ranks, each;
 };
 
-/* What a row was measured on; 0 ranks where its nodes have unlike numbers of ranks. */
+/* The job that a row was measured in; 0 ranks if its nodes have different numbers of ranks. */
 struct fb_job fb_job_of(const struct fb_cell *cell);
 
 /* One measured time. */
@@ -37,15 +37,15 @@ struct fb_model_series {
 	double us[3];	     /* of the start, of a message, of a byte */
 	double error, worst; /* |model / measured - 1|: median, and the greatest */
 	/*
-	 * The same at the most ranks, where those rows took no part in the fit. NAN: there is one
-	 * number of ranks, or the rows of fewer ranks are too few for a fit.
+	 * The errors at the most ranks of a fit without the rows of the most ranks. NAN: there is
+	 * one number of ranks, or the rows of fewer ranks are too few for a fit.
 	 */
 	double held_error, held_worst;
 	int least_ranks, most_ranks;
 	uint64_t least_bytes, most_bytes;
 };
 
-/* A price that was looked for. */
+/* A price that was computed, kept so that it is computed once. */
 struct fb_model_price {
 	const struct fb_algorithm *algorithm;
 	bool direct;

@@ -3,10 +3,9 @@
  * From a study to an order of launches.
  *
  * A launch is one round of all programs of the study, on one side, in one variant (ranks, nodes,
- * environment). `launch_index` counts the launches of a variant and side from 0: launches of
- * different variants, or of the two sides, that have the same one belong together, as they ran
- * at about the same time. `index` is the place in the order, which is what one asks for by
- * number.
+ * environment). `launch_index` counts the launches of a variant and side from 0. Launches of
+ * different variants or sides with the same launch_index belong together, because they ran at about
+ * the same time. `index` is the place in the order, by which users name a launch.
  *
  * Order: what drifts while a study runs must not look like a difference of variants or sides.
  * Without sides every launch_index is a block of all variants in random order. With sides two

@@ -3,7 +3,7 @@
  * A study: which programs with which options, on how many ranks and nodes, in which environments
  * and on which sides. Read from a text file; docs/studies.md has the grammar.
  *
- * This says what the file says and no more: how it becomes an order of launches is in plan.h.
+ * A study holds only what the file says; plan.h makes an order of launches of it.
  */
 #ifndef FB_SCRIPTS_TOOLS_STUDY_STUDY_H
 #define FB_SCRIPTS_TOOLS_STUDY_STUDY_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum { FB_SIDE_A, FB_SIDE_B, FB_SIDES };
-/* Most of them. */
+/* Upper limits. */
 enum { FB_STUDY_LAUNCHES = 10000, FB_STUDY_RANKS = 1 << 20, FB_STUDY_VARIANTS = 1000 };
 
 /* A program and its options. */
@@ -62,7 +62,7 @@ struct fb_study {
 	struct fb_word_list directives; /* those that only mean something for several launches */
 };
 
-/* What the command line may say differently. */
+/* What the command line may override. */
 struct fb_study_changes {
 	const char *only;    /* programs whose lines count, by blanks; NULL or "": all */
 	const char *options; /* replace the study's for every program, by blanks; or NULL */
@@ -86,7 +86,7 @@ int fb_study_error(const struct fb_study *study, int line, const char *fmt, ...)
 	"a program's name (after a ? where it may be absent), *, launches, ranks, "                \
 	"ranks-per-node, nodes, env, goal, side, canary, canary-limit, claim, show"
 
-/* What line.c does of fb_study_read: one line of the file, without its comment. */
+/* line.c, part of fb_study_read: takes one line of the file, without its comment. */
 int fb_study_line(struct fb_study *study, const struct fb_study_changes *changes,
 		  const struct fb_word_list *words, int line);
 

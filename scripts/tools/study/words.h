@@ -23,10 +23,10 @@ void fb_word_list_split(struct fb_word_list *words, const char *text);
 
 /*
  * Adds the words of a line of a study, without its comment. Part of an assignment's value may stand
- * in double quotes, where blanks, # and ; are the value's own: in the word they are %20, %23, %3B,
- * and % is %25, so that words can be joined and parted as before. The programs' environment gets
- * them back (scripts/studies/launch.sh). Returns 0 or FB_EINPUT (a quote without its end; nothing
- * printed).
+ * in double quotes, where blanks, # and ; belong to the value. In the word they become %20, %23 and
+ * %3B, and % becomes %25, so that words can still be joined and split. scripts/studies/launch.sh
+ * decodes them for the programs' environment. Returns 0 or FB_EINPUT (a quote without its end;
+ * nothing printed).
  */
 int fb_word_list_split_line(struct fb_word_list *words, const char *line);
 
@@ -34,8 +34,8 @@ int fb_word_list_split_line(struct fb_word_list *words, const char *line);
 void fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *more);
 
 /*
- * Adds those options of `more` that the program uses (common/option/users.h): what a study says
- * for all programs is for those that know it.
+ * Adds those options of `more` that the program uses (common/option/users.h), because an option for
+ * all programs of a study is meant for those that have it.
  */
 void fb_word_list_append_used(struct fb_word_list *words, const struct fb_word_list *more,
 			      const char *program);

@@ -187,7 +187,7 @@ static int by_name(const void *a, const void *b)
 	return less ? less : strcmp(x->ran, y->ran);
 }
 
-/* A reason says most where nothing ran; elsewhere it is that of cells which NCCL does not have. */
+/* If no row ran, reasons explain why; otherwise they only name cells that NCCL does not have. */
 static void print_line(FILE *out, const struct line *l)
 {
 	const struct kind *most = l->kind;

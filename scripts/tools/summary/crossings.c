@@ -250,8 +250,8 @@ static void print_model(FILE *out, const struct fb_section *section, int column)
 }
 
 /*
- * What NCCL chose is one of the forced cells of the same registration: where these differ is
- * regret, not a crossing.
+ * NCCL's choice is one of the forced cells of the same registration. If another one of these is
+ * faster, that is regret of NCCL's choice and not a crossing of two ways.
  */
 static bool are_rivals(const struct ways *ways, size_t a, size_t b)
 {

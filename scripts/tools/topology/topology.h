@@ -4,9 +4,9 @@
 #define FB_SCRIPTS_TOOLS_TOPOLOGY_TOPOLOGY_H
 
 /*
- * Prints what a file says that NCCL wrote by NCCL_TOPO_DUMP_FILE (processors, PCIe slots, GPUs,
- * NVLinks and network devices with their speeds) or by NCCL_GRAPH_DUMP_FILE (the channels of rings
- * and trees). Returns 0 or FB_EINPUT (not there, or no such file; printed).
+ * Prints the contents of a file that NCCL writes for NCCL_TOPO_DUMP_FILE (processors, PCIe slots,
+ * GPUs, NVLinks and network devices with their speeds) or NCCL_GRAPH_DUMP_FILE (the channels of
+ * rings and trees). Returns 0 or FB_EINPUT (not there, or no such file; printed).
  */
 int fb_topology_nccl(const char *path);
 

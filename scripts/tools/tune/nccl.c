@@ -83,7 +83,7 @@ static void print_family(const struct fb_tune_family *f, double change, FILE *ou
 	for (size_t k = 0; k < f->ncandidates; k++)
 		f->numbers[k] += k != own;
 	fb_tune_choose(&problem, choice);
-	/* Neither fewer channels nor what is best at the next size is a reason for a line. */
+	/* A line has to save time: fewer channels, or the same choice as nearby, are no reason. */
 	for (size_t s = 0; s < f->nsizes && own < f->ncandidates; s++)
 		if (fb_tune_equals_best(&problem, s, own))
 			choice[s] = (int)own;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A family's rules as text. For every question that can be asked (anything; an algorithm or a
- * protocol that is given; both, where several shapes were measured) the best of all contexts
- * together; and, of the question for anything, the best for one kind of buffers or elements apart
- * where that makes a difference.
+ * Writes a family's rules. A user may leave all open, or fix the algorithm, the protocol, or both
+ * (if several shapes were measured). Each of these questions gets rules for all contexts together.
+ * If all is open, a kind of buffers or elements gets its own rules where that makes a difference.
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/memory.h"

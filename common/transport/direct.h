@@ -8,8 +8,8 @@
  * by all of them at once, and "the peer's byte at my address p" is the byte of the peer's memory
  * at the same distance from its beginning.
  *
- * What has been posted is not done: the device still reads the source of a push and still writes
- * the target of a pull until a ticket taken behind it is reached. Nothing here waits.
+ * A posted request is not complete: the device still reads the source of a push and still writes
+ * the target of a pull until a ticket that was taken later is reached. Nothing here waits.
  */
 #ifndef FB_COMMON_TRANSPORT_DIRECT_H
 #define FB_COMMON_TRANSPORT_DIRECT_H
@@ -17,7 +17,7 @@
 #include "common/transport/rdma_choice.h"
 #include "common/transport/transport.h"
 
-/* All requests that were posted on a port before it was taken. */
+/* Stands for all requests that were posted on a port before the ticket was taken. */
 struct fb_ticket {
 	uint64_t number[FB_RDMA_RAILS];
 };
@@ -26,7 +26,7 @@ struct fb_ticket {
 struct fb_device_memory {
 	void *base;      /* the device's address */
 	size_t bytes;    /* the same on all ranks */
-	int fd;          /* its dma-buf, in which it begins at `offset`; -1: by address. Borrowed */
+	int fd;          /* dma-buf (borrowed) with the memory at `offset`; -1: use the address */
 	uint64_t offset;
 	bool host;       /* is host memory after all, in an emulation */
 };
@@ -38,16 +38,16 @@ struct fb_direct_ops {
 	 * or an error on all ranks (printed).
 	 */
 	int (*expose)(struct fb_transport *transport, void *base, size_t bytes);
-	/* The same with device memory, by dma-buf or by address as it says, nothing else. */
+	/* The same for device memory, registered the way that memory->fd says and no other. */
 	int (*expose_device)(struct fb_transport *transport,
 			     const struct fb_device_memory *memory);
 	/* Local: whether expose_device() can do it; if not, `why` has the reason (not printed). */
 	bool (*can_expose)(const struct fb_transport *transport,
 			   const struct fb_device_memory *memory, char *why, size_t n);
-	/* Collective: the memory is about to go. No peer may use it any more. */
+	/* Collective: the memory is about to be freed. No peer may use it any more. */
 	void (*conceal)(struct fb_transport *transport, const void *base, size_t bytes);
 
-	/* Local: memory of this rank's own as source of pushes and target of pulls. */
+	/* Local: registers memory of this rank as source of pushes and target of pulls. */
 	int (*lend)(struct fb_transport *transport, void *base, size_t bytes);
 	void (*take_back)(struct fb_transport *transport, const void *base, size_t bytes);
 
@@ -55,13 +55,13 @@ struct fb_direct_ops {
 	bool (*may_push)(const struct fb_port *port);
 	/*
 	 * Sender: writes [local, local + bytes) to the peer's bytes at this rank's address
-	 * `place`, as much as there is room for. Returns how much that was, maybe 0; to be asked
-	 * for the rest after progress().
+	 * `place`, as much as the queue has room for. Returns how many bytes that were, maybe 0;
+	 * the caller pushes the rest after progress().
 	 */
 	size_t (*push)(struct fb_port *port, const void *local, const void *place, size_t bytes);
 	/*
-	 * Sender: notifies the receiver, behind all that was pushed, that a push is whole (`push`)
-	 * or that it may pull from this rank's memory. False: no room now, ask again.
+	 * Sender: notifies the receiver that a push is complete (`push`) or that it may pull from
+	 * this rank's memory. All pushed bytes arrive first. False: no room now, call again.
 	 */
 	bool (*announce)(struct fb_port *port, bool push);
 	/* Sender: have all pulls up to the total been made? */

@@ -21,7 +21,7 @@ static void rdma_close(struct fb_transport *transport)
 {
 	struct fb_rdma *rdma = (struct fb_rdma *)transport;
 
-	/* After disconnect() nothing is under way; after a failure peers may see this end go. */
+	/* disconnect() has ended all traffic; after a failure it has not, and peers see errors. */
 	fb_rdma_drop_groups(rdma);
 	for (int r = 0; rdma->peers && r < transport->world->nranks; r++)
 		fb_rdma_part(rdma, r);
@@ -58,7 +58,7 @@ static bool arrived(void *arg, uint32_t imm)
 
 static int open_rails(struct fb_rdma *rdma, char *why, size_t n)
 {
-	/* For all peers together, as the receives of all queues may complete at once. */
+	/* Completions for all peers, because the receives of all queues may complete at once. */
 	uint32_t receives = rdma->imm ? FB_RDMA_IMM_DEPTH * (uint32_t)rdma->settings->qps *
 						(uint32_t)rdma->transport.world->nranks
 				      : 0;
@@ -112,7 +112,7 @@ int fb_rdma_open(struct fb_transport **transport, const struct fb_group *world,
 		rdma->transport.ops = &fb_transport_rdma;
 		rdma->transport.world = world;
 		rdma->settings = settings;
-		/* Nobody is woken up by memory. */
+		/* A rank that sleeps is woken by completions, not by writes to its memory. */
 		rdma->imm = settings->notify == FB_RDMA_NOTIFY_IMM || fb_rdma_sleeps(settings);
 		err = open_rails(rdma, reason, sizeof(reason));
 	}

@@ -25,11 +25,12 @@
  *
  * A slot is written again after the receiver's `freed` says so and the sender's own device reported
  * the earlier WRITE complete: without the second, a packet sent again after a lost acknowledgement
- * could carry newer bytes. What the receiver read of a slot it has read before it posts `freed`:
+ * could carry newer bytes. The receiver's reads of a slot are complete before it posts `freed`:
  * posting orders earlier accesses of the processor before those of the device.
  *
- * Who sleeps (--rdma-wait event) is woken by completions: then messages are announced by immediate
- * data, and the WRITE of a cell carries some too, which counts nothing. ll has none.
+ * Only completions wake a rank that sleeps (--rdma-wait event). So messages are then announced by
+ * immediate data, and the WRITE of a cell has immediate data too (FB_RDMA_WAKE), which counts no
+ * message. Messages of ll complete nothing at the receiver, so they cannot wake it.
  *
  * With several rails a message of --rdma-stripe bytes or more is cut into a part for each; each
  * has its own `available`, and both ends know by the message's length which rails carry it.

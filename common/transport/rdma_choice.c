@@ -82,7 +82,7 @@ bool fb_rdma_gid_empty(const uint8_t raw[16])
 {
 	static const uint8_t none[16];
 
-	/* The prefix alone, without an interface, is what a port without a subnet manager has. */
+	/* A port without a subnet manager has the prefix alone, without an interface. */
 	return !memcmp(raw, none, 16) || (is_link_local(raw) && !memcmp(raw + 8, none, 8));
 }
 

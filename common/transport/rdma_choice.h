@@ -70,7 +70,7 @@ int fb_rdma_choose_pkey(const uint16_t own[FB_RDMA_PKEYS], const uint16_t peer[F
 /* The keys of the lines that are not empty: "0xffff, 0x8001", cut to n characters. Returns text. */
 const char *fb_rdma_pkeys_text(const uint16_t keys[FB_RDMA_PKEYS], char *text, size_t n);
 
-/* Why it was taken, in words: "RoCE v2, IPv4". */
+/* The kind of address in words: "RoCE v2, IPv4". */
 void fb_rdma_gid_kind(const struct fb_rdma_gid *gid, char *text, size_t n);
 
 /* The address as people write it: "10.0.0.1" where it is IPv4, else IPv6. Returns text. */
@@ -80,10 +80,10 @@ const char *fb_rdma_gid_text(const uint8_t raw[16], char text[FB_RDMA_GID_TEXT])
 bool fb_rdma_gid_empty(const uint8_t raw[16]);
 
 /*
- * What a port carries, in Mbit/s of data, by the codes that devices give: of the width (1, 2, 4, 8,
- * 16: lanes 1, 4, 8, 12, 2) and of the speed of a lane (1 SDR to 256 XDR, a bit each). 0 for a code
- * that is not known. Source: InfiniBand Architecture Specification, PortInfo; a lane's data are
- * 8/10 of its bits up to QDR, 64/66 from FDR10 on.
+ * A port's data rate in Mbit/s, from its codes of width (1, 2, 4, 8 and 16 stand for 1, 4, 8, 12
+ * and 2 lanes) and of the speed of a lane (a bit each, 1 for SDR to 256 for XDR). 0 for a code that
+ * is not known. Source: InfiniBand Architecture Specification, PortInfo; a lane's data are 8/10 of
+ * its bits up to QDR, 64/66 from FDR10 on.
  */
 long fb_rdma_port_rate(unsigned width, unsigned speed);
 
@@ -105,10 +105,10 @@ struct fb_rdma_rail_offer {
 };
 
 /*
- * The ports that are as good as the best one: the fastest, of these the nearest, and of the link
- * layer of the first of them, since the others' could not speak with a peer's. Slower or farther
- * ones are none, as rails carry equal parts. Writes their indices in order to taken[n]. Returns how
- * many.
+ * The ports that are as fast as the fastest one, of these as near as the nearest, and of these with
+ * the link layer of the first one, since InfiniBand and Ethernet ports cannot talk to each other.
+ * Slower or farther ports are left out, because rails carry equal parts. Writes their indices in
+ * order to taken[n]. Returns how many.
  */
 int fb_rdma_choose_nearest(const struct fb_rdma_rail_offer *offers, int n, int *taken);
 

@@ -4,10 +4,10 @@
  * exchanged through MPI: by IP addresses, over the fabric itself, as storage and most services do
  * it. librdmacm is opened at run time.
  *
- * Only the handshake is the manager's. Queue pairs are made as always and go through their states
- * with what it says of the path (addresses, numbers of packets), and with this project's timeouts,
- * so that rows of both ways differ in nothing else. Every rank listens on each of its rails; where
- * is exchanged through MPI. The lower one of two ranks calls.
+ * The manager does the handshake only. Queue pairs are created as with MPI, and change their states
+ * with the manager's attributes of the path (addresses, packet numbers) and this suite's timeouts,
+ * so that rows of both ways differ in nothing else. Every rank listens on each of its rails; MPI
+ * exchanges these IP addresses and ports. The lower rank of a pair connects, the other accepts.
  */
 #ifndef FB_COMMON_TRANSPORT_RDMA_CM_H
 #define FB_COMMON_TRANSPORT_RDMA_CM_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks connect by the connection manager: all calls at once, driven by its events. Of a queue:
+ * Makes all connections at once, driven by the connection manager's events. For each queue pair:
  *
- *	caller   address found -> route found -> called -> answered: raised, established
- *	called   called: raised, answered -> established
+ *	lower    address resolved -> route resolved -> request sent -> accepted: RTS, established
+ *	higher   request received: RTS, accept sent -> established
  *
- * The called one's queue is ready to receive before it answers, so the caller may send at once.
+ * The higher rank's queue pair can receive before it accepts, so the lower rank may send at once.
  */
 #include "common/transport/rdma_cm_internal.h"
 
@@ -26,14 +26,14 @@ enum {
 	HELLO = 0x66626d63,
 };
 
-/* The data that a caller sends about itself, and that the called rank answers. Plain bytes. */
+/* The data that each end sends about itself, with the request or the answer. Plain bytes. */
 struct hello {
 	uint32_t magic, rank, queue, mtu;
 };
 
 /*
- * INIT to RTR to RTS, over the path and in the partition that the manager has found. `mtu`: what
- * the peer carries.
+ * Moves the queue pair from INIT to RTR to RTS, over the path and in the partition that the manager
+ * has found. `mtu`: the peer's, in bytes.
  */
 static int raise_queue(const struct fb_rdma_cm *cm, struct rdma_cm_id *id,
 		       struct fb_rdma_queue *queue, const struct fb_rdma_settings *s, uint32_t mtu)
@@ -129,7 +129,7 @@ static int call(struct session *s, struct rdma_cm_id *id)
 	return s->cm->c.connect(id, &param) ? errno : 0;
 }
 
-/* A rank calls. */
+/* A connection request of a lower rank: accepts it. */
 static int answer(struct session *s, struct rdma_cm_id *id, const struct hello *hello)
 {
 	int i = hello->magic == HELLO ? find_peer(s->m, hello->rank) : -1;
@@ -153,7 +153,7 @@ static int answer(struct session *s, struct rdma_cm_id *id, const struct hello *
 	return err;
 }
 
-/* The called one has answered. */
+/* The higher rank has accepted. */
 static int finish(struct session *s, struct rdma_cm_id *id, const struct hello *hello)
 {
 	struct fb_rdma_queue *queue = id->context;
@@ -217,7 +217,7 @@ static int handle(struct session *s, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		return complain(s, event);
-	default: /* of connections that were given up since */
+	default: /* belongs to a connection that was given up */
 		break;
 	}
 	if (!error)
@@ -226,7 +226,7 @@ static int handle(struct session *s, const struct rdma_cm_event *event)
 			strerror(error));
 }
 
-/* Begins to call one rank on one queue. */
+/* Begins to connect one queue to its peer. */
 static int begin(struct session *s, struct fb_rdma_queue *queue, int rail)
 {
 	union fb_rdma_ip from, to = s->cm->all[(size_t)queue->peer * FB_RDMA_RAILS + (size_t)rail];

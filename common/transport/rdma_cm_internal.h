@@ -49,15 +49,15 @@ struct fb_rdma_cm {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listeners[FB_RDMA_RAILS];
 	int nlisteners;
-	struct rdma_cm_id **ids; /* kept until the end: giving one back hangs up */
+	struct rdma_cm_id **ids; /* kept, because destroying an id ends its connection */
 	int nids, room;
-	union fb_rdma_ip *all;   /* [nranks][FB_RDMA_RAILS] where ranks listen */
+	union fb_rdma_ip *all;   /* [nranks][FB_RDMA_RAILS]: on which IP and port ranks listen */
 };
 
-/* Keeps the id until the end. FB_OK, or FB_ENOMEM (printed) and the id is gone. */
+/* Keeps the id until fb_rdma_cm_close(). FB_OK; or FB_ENOMEM (printed), the id destroyed. */
 int fb_rdma_cm_keep(struct fb_rdma_cm *cm, struct rdma_cm_id *id);
 
-/* Collective: listens on all rails and learns where everybody does, the first time. */
+/* Collective, done once: listens on all rails, and exchanges on which IP and port ranks listen. */
 int fb_rdma_cm_listen(struct fb_rdma_cm *cm, const struct fb_rdma_exchange *exchange);
 
 #endif

@@ -58,7 +58,7 @@ void fb_rdma_completions_close(struct fb_rdma_completions *completions)
 	memset(completions, 0, sizeof(*completions));
 }
 
-/* A number among the rail's queues. */
+/* Finds a free index among the rail's queues. */
 static int find_index(struct fb_rdma_completions *c, struct fb_rdma_queue *queue)
 {
 	struct fb_rdma_queue **more;
@@ -82,8 +82,8 @@ static int find_index(struct fb_rdma_completions *c, struct fb_rdma_queue *queue
 }
 
 /*
- * A queue pair that also has the interface by which requests are made before they are posted, where
- * that is wanted, and the library and the device have it. NULL where there is none.
+ * A queue pair with the extended interface (ibv_qp_ex), by which requests can be built before they
+ * are posted. NULL where the caller does not want it, or library or device do not have it.
  */
 static struct ibv_qp *create_builder(struct fb_rdma_queue *queue,
 				     struct ibv_qp_init_attr *attr)
@@ -113,7 +113,7 @@ static struct ibv_qp *create_builder(struct fb_rdma_queue *queue,
 	return qp;
 }
 
-/* Creates it with as much inline data as the device grants; it says no instead of less. */
+/* Creates the queue pair, by tries with less inline data: a device refuses instead of cutting. */
 static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 {
 	struct fb_rdma_completions *c = queue->completions;
@@ -148,7 +148,7 @@ static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 								      : (uint32_t)s->inline_bytes;
 	if (queue->max_inline < sizeof(uint64_t))
 		return fb_error(FB_ESYS, "rdma: %s carries no 8 bytes inline", rail->name);
-	/* Half of the queue at the latest, so that unsignalled requests never fill it. */
+	/* At most half a queue is unsignalled in a row, so that such requests never fill it. */
 	queue->signal = (uint32_t)s->signal < queue->depth / 2 ? (uint32_t)s->signal
 							       : queue->depth / 2;
 	queue->batch = (uint32_t)s->batch;
@@ -222,7 +222,7 @@ int fb_rdma_queue_open(struct fb_rdma_completions *completions,
 	}
 	err = completions->own_receives ? FB_OK : post_receives(queue);
 	if (completions->own_receives || err)
-		queue->recv_depth = 0; /* nothing of the completions' room is taken */
+		queue->recv_depth = 0; /* no room was reserved for their completions */
 	if (!err)
 		return FB_OK;
 close_queue:
@@ -295,7 +295,7 @@ static int to_rtr(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s,
 	return rail->verbs->modify_qp(queue->qp, &attr, mask);
 }
 
-/* The peer's queue pair refuses more READs under way than its device answers, and is then lost. */
+/* READs are limited to what the peer's device answers at once: more would break its queue pair. */
 static int to_rts(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s, uint32_t psn,
 		  int answered)
 {
@@ -322,7 +322,7 @@ void fb_rdma_queue_tune(const struct fb_rdma_queue *queue, const struct fb_rdma_
 	int out = s->reads < d->max_qp_init_rd_atom ? s->reads : d->max_qp_init_rd_atom;
 
 	attr->max_dest_rd_atomic = (uint8_t)in;
-	/* At most what the peer has said that it answers, of the step that sets it. */
+	/* In the step to RTS max_rd_atomic is what the peer answers at once: no more than that. */
 	if (attr->qp_state != IBV_QPS_RTS || out < attr->max_rd_atomic)
 		attr->max_rd_atomic = (uint8_t)out;
 	attr->min_rnr_timer = MIN_RNR_TIMER;

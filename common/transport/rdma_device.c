@@ -113,8 +113,8 @@ bool fb_rdma_rail_query(struct fb_rdma_rail *rail, int number)
 }
 
 /*
- * Rates beyond NDR do not fit the 8 bits of the library's answer,
- * which then says NDR; the kernel's text has them: "800 Gb/sec (4X XDR)".
+ * Rates beyond NDR do not fit the 8 bits of the library's answer, which then says NDR. The kernel's
+ * text has them: "800 Gb/sec (4X XDR)".
  */
 long fb_rdma_rail_rate(const struct fb_rdma_rail *rail)
 {
@@ -183,7 +183,7 @@ bool fb_rdma_rail_open(const struct fb_verbs *verbs, struct ibv_device *device, 
 	return false;
 }
 
-/* Every port has the default partition; a library that reports no keys has that one. */
+/* Every port has the default partition, which is assumed if the library reports no keys. */
 static void take_pkeys(struct fb_rdma_rail *rail)
 {
 	uint16_t key;

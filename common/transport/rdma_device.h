@@ -33,13 +33,12 @@ struct fb_rdma_rail {
 };
 
 /*
- * Opens the rails that the settings name; with "auto" the fastest active port, of equal ones the
- * one nearest to the GPU, or without to the calling thread's processor; with "auto:N" as many of
- * those that are as fast and as near (fb_rdma_choose_nearest) and have an address, in the order of
- * their names. FB_OK, *n at least 1 and `why` empty;
- * FB_EUNSUPPORTED with the reason in `why` (not printed) where the machine has nothing that would
- * do; FB_EINPUT (in `why` as well) where the settings ask for what does not exist; FB_ESYS (in
- * `why`).
+ * Opens the rails that the settings name. "auto" is the fastest active port, of equally fast ones
+ * the one nearest to the GPU or, without a GPU, to the calling thread's processor. "auto:N" is up
+ * to N ports that are as fast and as near (fb_rdma_choose_nearest) and have an address, in the
+ * order of their names. FB_OK with *n at least 1; FB_EUNSUPPORTED where the machine has no usable
+ * port; FB_EINPUT where the settings ask for what does not exist; FB_ESYS. The reason is in `why`,
+ * not printed.
  */
 int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settings *settings,
 		       struct fb_rdma_rail rails[FB_RDMA_RAILS], int *n, char *why, size_t chars);
@@ -51,7 +50,7 @@ void fb_rdma_rail_text(const struct fb_rdma_rail *rail, char *text, size_t n);
 /* The text of the rails that carried bytes (bits 1 << index): "rdma mlx5_0:1 ...+mlx5_1:1 ...". */
 void fb_rdma_rails_text(const struct fb_rdma_rail *rails, unsigned which, char *text, size_t n);
 
-/* Pieces of local memory that any request names, READs too, at most. */
+/* The most pieces of local memory that a request may have, also if it is a READ. */
 int fb_rdma_rail_pieces(const struct fb_rdma_rail *rail);
 
 /* The port's state now, in words ("active", "down"); asked after a failure. */
@@ -78,7 +77,7 @@ int fb_rdma_rail_finish(const struct fb_rdma_settings *settings, struct fb_rdma_
 /* Safe on a zeroed structure, which it is afterwards. */
 void fb_rdma_rail_close(struct fb_rdma_rail *rail);
 
-/* Asks for the state of another of the device's ports, which then is the rail's. */
+/* Queries port `number` of the device, which becomes the rail's port. */
 bool fb_rdma_rail_query(struct fb_rdma_rail *rail, int number);
 
 /* Mbit/s of the port asked last. */

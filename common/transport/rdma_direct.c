@@ -106,7 +106,7 @@ static void conceal(struct fb_transport *transport, const void *base, size_t byt
 	struct fb_rdma *rdma = (struct fb_rdma *)transport;
 	const char *from = base;
 
-	/* A peer that is behind may still be busy with its last operation. */
+	/* Waits for all ranks: a slower peer may still use this memory in its last operation. */
 	fb_group_agree(transport->world, FB_OK);
 	for (int i = 0; i < FB_RDMA_EXPOSED; i++) {
 		struct fb_rdma_exposed *e = &rdma->exposed[i];
@@ -170,14 +170,14 @@ static size_t post(struct fb_rdma_port *p, int rail, enum ibv_wr_opcode opcode, 
 					       "registered memory", p->port.peer));
 		return 0;
 	}
-	/* One place is kept for the announcement. */
+	/* Leaves room for one request, the announcement. */
 	while (posted < bytes && !err && fb_rdma_queue_room(queue) > 1) {
 		size_t part = bytes - posted < most ? bytes - posted : most;
 		struct fb_rdma_request request = {
 			.opcode = opcode, .local = local + posted, .lkey = region->mr[rail]->lkey,
 			.bytes = (uint32_t)part, .rkey = reach->rkey[rail],
 			.remote = reach->base + (uint64_t)(place - e->base) + posted,
-			/* A caller that waits for it waits for the whole of it. */
+			/* Callers wait for whole transfers: the last request has a completion. */
 			.signal = posted + part == bytes || fb_rdma_queue_room(queue) <= 2,
 		};
 
@@ -191,8 +191,8 @@ static size_t post(struct fb_rdma_port *p, int rail, enum ibv_wr_opcode opcode, 
 }
 
 /*
- * With several rails all or nothing: a part for each must find room, so that what was posted is
- * always a piece from the beginning.
+ * With several rails it posts all of a transfer or nothing: if only some rails had room, the posted
+ * bytes would not be the first ones, as the return value says.
  */
 static size_t transfer(struct fb_rdma_port *p, enum ibv_wr_opcode opcode, const char *local,
 		       const char *place, size_t bytes)

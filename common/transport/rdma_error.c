@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* One for each status, so that none is left without. `check` follows "check ". */
+/* One entry for each status. `check` is printed behind "check ". */
 static const struct {
 	const char *meaning, *check;
 } statuses[] = {

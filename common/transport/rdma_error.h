@@ -19,7 +19,7 @@ const char *fb_rdma_status_meaning(enum ibv_wc_status status);
 const char *fb_rdma_status_check(enum ibv_wc_status status);
 
 /*
- * Adds to a failed registration or creation what the system's limits have to do with it:
+ * Which limit of the system may be why a registration or creation failed with this errno:
  * "RLIMIT_MEMLOCK is 64 KiB" where memory may not be locked, "" where nothing is known.
  */
 void fb_rdma_limit_hint(int error, char *text, size_t n);

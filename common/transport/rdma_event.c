@@ -12,8 +12,8 @@
 #include "common/measure/clock.h"
 
 enum {
-	NAP_MS = 50,     /* of one call, so that the watchdog can end the wait */
-	GRACE_MS = 5000, /* from a completion to its event, at most */
+	NAP_MS = 50,     /* longest sleep of a call, so that the watchdog can end the wait */
+	GRACE_MS = 5000, /* longest time from a completion to its event */
 };
 
 /* Asks for an event at the next completion. */
@@ -43,7 +43,7 @@ static int take_event(struct fb_rdma_completions *c)
 	return FB_OK;
 }
 
-/* A thread that slept in vain and then found completions must have their event. */
+/* After a sleep without an event, a poll found completions: now their event must be there. */
 static int check_event(struct fb_rdma_completions *c)
 {
 	struct pollfd fd = {.fd = c->channel->fd, .events = POLLIN};
@@ -89,7 +89,7 @@ int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, boo
 	}
 	if (err)
 		return err;
-	/* The caller may wait for completions that have come since and that it has not used. */
+	/* Completions have come since the last call, and the caller may not have used them yet. */
 	if (taken != rails->rested) {
 		rails->rested = taken;
 		rails->rested_us = spin_us ? 1e6 * fb_monotonic_s() : 0;
@@ -103,7 +103,7 @@ int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, boo
 		armed = false;
 		err = arm(&rails[r]);
 	}
-	/* Completions that came before that have no event: the caller polls once more. */
+	/* Completions from before the request cause no event, so the caller polls once more. */
 	return err || !armed ? err : sleep_for_events(rails, n, idle);
 }
 

@@ -13,7 +13,7 @@
 enum {
 	FB_RDMA_LINE = 128,     /* bytes: two cache lines, fetched in pairs */
 	FB_RDMA_EXPOSED = 64,   /* memories exposed at once */
-	FB_RDMA_IMM_BITS = 24,  /* of immediate data: the port's index; above: the rail */
+	FB_RDMA_IMM_BITS = 24,  /* low bits of immediate data: the port's index; above: rail */
 	FB_RDMA_IMM_DEPTH = 256, /* receives posted for immediate data of a queue */
 };
 
@@ -33,7 +33,7 @@ struct fb_rdma_port {
 	struct fb_rdma_queue *queue[FB_RDMA_RAILS];
 	int nrails, home;      /* home: rail of messages that are not striped */
 	uint32_t id, index, far_index;
-	bool sends, due;       /* due: a cell of the peer's has to be written */
+	bool sends, due;       /* due: the peer's cells have to be written */
 	uint32_t nslots, slot, owed;
 	size_t slot_bytes, stride, peeked;
 	struct fb_rdma_cells *cells; /* own, written by the peer */
@@ -140,8 +140,9 @@ extern const struct fb_direct_ops fb_rdma_direct;
 /* --- rdma_port.c ------------------------------------------------------------------------------ */
 
 /*
- * WRITEs memory within the group's arena to the peer, in pieces the device takes, and rings; the
- * caller made sure of room for fb_rdma_requests(). `notify`: notify the peer on this rail.
+ * WRITEs memory within the group's arena to the peer, by requests no longer than the device takes,
+ * and rings the doorbell. The caller has made sure that the queue has room for fb_rdma_requests()
+ * of them. `notify`: also notifies the peer, on this rail.
  */
 void fb_rdma_send(struct fb_rdma_port *p, int rail, const char *local, uint64_t remote,
 		  size_t bytes, bool notify, bool signal);
@@ -155,10 +156,10 @@ static inline uint32_t fb_rdma_requests(const struct fb_rdma_port *p, int rail, 
 /* Sender: whether the next slot may be filled and there is room to send it. */
 bool fb_rdma_slot_free(struct fb_rdma_port *p, size_t bytes);
 
-/* Sender: the message of `bytes` in the slot is on its way; goes on to the next. */
+/* Sender: the message of `bytes` in the slot has been posted; goes on to the next slot. */
 void fb_rdma_slot_sent(struct fb_rdma_port *p, size_t bytes);
 
-/* Receiver: the slot was read; the sender gets a message once it is worth one. */
+/* Receiver: the slot was read. The sender is notified once half of the slots have been read. */
 void fb_rdma_slot_read(struct fb_rdma_port *p);
 
 /* The peer's cells have to be written: now if there is room, else by progress(). */

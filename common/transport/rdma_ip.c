@@ -12,7 +12,7 @@
 
 #include "common/base/error.h"
 
-/* Whether the interface is one of the rail's device and port. */
+/* Whether the network interface belongs to the rail's device and port. */
 static bool belongs(const struct fb_rdma_rail *rail, const char *interface)
 {
 	char path[256], text[32] = "";
@@ -55,7 +55,7 @@ int fb_rdma_rail_ip(const struct fb_rdma_rail *rail, union fb_rdma_ip *ip)
 	memset(ip, 0, sizeof(*ip));
 	if (!rail->ethernet)
 		return interface_ip(rail, ip);
-	/* The text of the address says which kind it is. */
+	/* IPv6 addresses have ':' in their text. */
 	if (!strchr(fb_rdma_gid_text(rail->gid, text), ':')) {
 		ip->v4.sin_family = AF_INET;
 		memcpy(&ip->v4.sin_addr, rail->gid + 12, sizeof(ip->v4.sin_addr));

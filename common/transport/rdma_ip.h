@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The IP address of a rail, which the connection manager goes by. */
+/* The IP address of a rail, by which the connection manager connects. */
 #ifndef FB_COMMON_TRANSPORT_RDMA_IP_H
 #define FB_COMMON_TRANSPORT_RDMA_IP_H
 
@@ -16,9 +16,9 @@ union fb_rdma_ip {
 };
 
 /*
- * Local. The address that the rail's own (GID) stands for; of an InfiniBand port, which has no
- * such, that of its IPoIB interface. Port 0. FB_OK, or FB_EUNSUPPORTED (not printed): link-local,
- * or none.
+ * Local. The IP address that the rail's GID stands for; for an InfiniBand port, whose GID is none,
+ * the address of its IPoIB interface. The port in *ip is 0. FB_OK, or FB_EUNSUPPORTED (not printed)
+ * where there is no address or only a link-local one.
  */
 int fb_rdma_rail_ip(const struct fb_rdma_rail *rail, union fb_rdma_ip *ip);
 

@@ -153,7 +153,7 @@ static int make_arena(struct fb_rdma *rdma, struct fb_rdma_group *g, size_t byte
 	return fb_rdma_register(&rdma->cache, at, bytes, &region);
 }
 
-/* Fills in what a port is by itself. */
+/* Fills in the members that do not depend on the peer's answer. */
 static void fill(struct fb_rdma *rdma, struct fb_rdma_port *p, const struct fb_link_request *r)
 {
 	const struct protocol *proto = find_protocol(r->protocol);
@@ -167,7 +167,7 @@ static void fill(struct fb_rdma *rdma, struct fb_rdma_port *p, const struct fb_l
 	};
 }
 
-/* Everything of a group that needs no peer. */
+/* Makes a group's ports and memory, which needs nothing from peers. */
 static int make_group(struct fb_rdma *rdma, const struct fb_link_request *requests, int n,
 		      struct fb_rdma_group *g)
 {
@@ -258,7 +258,7 @@ static int displace(const int *counts, int *at, int n)
 	return sum;
 }
 
-/* tables: [5][nranks] counts and places of what is sent and received, and places to fill. */
+/* tables[5][nranks]: counts and displacements to send, the same to receive, and fill positions. */
 static int exchange(struct fb_rdma *rdma, struct fb_rdma_group *g,
 		    const struct fb_link_request *requests, int *tables)
 {

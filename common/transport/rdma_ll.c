@@ -33,7 +33,7 @@ static void *ll_acquire(struct fb_port *port, size_t bytes)
 	struct fb_rdma_port *p = fb_rdma_port(port);
 
 	(void)bytes;
-	/* 0: never striped. */
+	/* Messages of ll are never striped over rails: 0 bytes ask for the home rail only. */
 	return fb_rdma_slot_free(p, 0) ? p->stage : NULL;
 }
 
@@ -78,7 +78,7 @@ static const void *ll_peek(struct fb_port *port, size_t bytes)
 			p->unpacked = at;
 			return NULL;
 		}
-		/* Behind word 0: the zeroes before it are then seen in the other words. */
+		/* After word 0 was seen, the zeroes written before it are seen in all words. */
 		if (!at)
 			fb_rdma_from_device();
 		memcpy(p->stage + at, &data, n);

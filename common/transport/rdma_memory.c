@@ -94,13 +94,13 @@ void fb_rdma_forget(struct fb_rdma_cache *cache, const void *base, size_t bytes)
 	cache->n -= to - from;
 }
 
-/* One registration with one device; errno says why not. */
+/* Registers the region with one device. NULL and errno if that fails. */
 static struct ibv_mr *register_one(const struct fb_rdma_cache *cache, int rail,
 				   const struct fb_rdma_region *r, int fd, uint64_t offset)
 {
 	const struct fb_verbs *v = cache->rails[rail].verbs;
 	struct ibv_pd *pd = cache->rails[rail].pd;
-	/* Bits above those that every kernel knows are dropped by the newer call only. */
+	/* Only the newer call drops optional bits that the kernel does not know. */
 	unsigned access = (unsigned)cache->access;
 
 	if (r->how == FB_RDMA_DMABUF)

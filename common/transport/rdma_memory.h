@@ -2,9 +2,9 @@
 /*
  * Registered memory, and the cache that keeps registrations.
  *
- * Registering pins pages and gives the device their addresses: far too slow to be done for every
- * operation, so what was registered stays so until its owner gives the memory back. The cache is an
- * array sorted by address of regions that do not overlap; what it costs is counted, because a
+ * Registering pins pages and gives the device their addresses, which is far too slow to be done for
+ * every operation. So memory stays registered until its owner frees it. The cache is an array of
+ * regions that do not overlap, sorted by address. The time of registrations is reported, because a
  * benchmark that hides it would flatter zero-copy protocols.
  *
  * Device memory is registered by its dma-buf where kernel and library can do that, else by its
@@ -49,8 +49,8 @@ void fb_rdma_cache_open(struct fb_rdma_cache *cache, const struct fb_rdma_rail *
 void fb_rdma_cache_close(struct fb_rdma_cache *cache);
 
 /*
- * The region that holds [base, base + bytes) of host memory; registers it where none does. What
- * overlaps it in part is forgotten first, since it belonged to memory that is gone. FB_OK, or
+ * The region that holds [base, base + bytes) of host memory; registers it where none does. Regions
+ * that overlap it in part are dropped first, since their memory has been freed. FB_OK, or
  * FB_ESYS (printed, with the limits that may be the reason).
  */
 int fb_rdma_register(struct fb_rdma_cache *cache, void *base, size_t bytes,
@@ -58,15 +58,15 @@ int fb_rdma_register(struct fb_rdma_cache *cache, void *base, size_t bytes,
 
 /*
  * The same for device memory at the address `base`: by the dma-buf `fd` (not consumed), in which
- * it begins at `offset`; by address where fd is -1, or with `either` where that fails.
- * region->how says which.
+ * it begins at `offset`. It is registered by address where fd is -1, or with `either` where the
+ * dma-buf cannot be registered. region->how says which.
  */
 int fb_rdma_register_device(struct fb_rdma_cache *cache, void *base, size_t bytes, int fd,
 			    uint64_t offset, bool either, const struct fb_rdma_region **region);
 
 /*
  * Whether device memory can be registered with all rails by its dma-buf, or with fd -1 by address.
- * Tries it, keeps nothing, prints nothing: if not, why is in `why`.
+ * Tries it and keeps no registration. The reason, if not, is in `why` (not printed).
  */
 bool fb_rdma_can_register_device(const struct fb_rdma_cache *cache, void *base, size_t bytes,
 				 int fd, uint64_t offset, char *why, size_t n);
@@ -75,7 +75,7 @@ bool fb_rdma_can_register_device(const struct fb_rdma_cache *cache, void *base, 
 const struct fb_rdma_region *fb_rdma_find(const struct fb_rdma_cache *cache, const void *base,
 					  size_t bytes);
 
-/* The memory is about to be given back: drops every region that touches it. */
+/* The memory is about to be freed: drops every region that overlaps it. */
 void fb_rdma_forget(struct fb_rdma_cache *cache, const void *base, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options of everything that talks verbs; see rdma_options.h. */
+/* The options of everything that uses verbs; see rdma_options.h. */
 #include "common/option/rdma_options.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void add_number(char *text, size_t n, const char *key, uint64_t value, ui
 	add(text, n, key, digits);
 }
 
-/* In the order of the keys' names. The device is a place, not a way to use it: `path` has it. */
+/* In the order of the keys' names. The device is not a key: column `path` has it. */
 void fb_rdma_variant(const struct fb_rdma_settings *s, char *text, size_t n)
 {
 	const struct fb_rdma_settings *d = &fb_rdma_defaults;

@@ -75,7 +75,7 @@ static int new_peers(const struct fb_rdma *rdma, const struct fb_rdma_port *port
 	return count;
 }
 
-/* All pairs at once; both ends of a pair know that they connect. */
+/* Exchanges addresses with all peers at once; both ends of a pair know that they connect. */
 static int swap(const struct fb_rdma *rdma, const int *peers, int n,
 		struct fb_rdma_address *own, struct fb_rdma_address *remote)
 {

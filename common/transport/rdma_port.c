@@ -55,14 +55,14 @@ bool fb_rdma_slot_free(struct fb_rdma_port *p, size_t bytes)
 		if (!fb_rdma_queue_done(p->queue[r], p->slot_done[p->slot][r]))
 			return false;
 	fb_rdma_rails_of(p, bytes, &first, &n);
-	/* Twice: ll may have to clear the slot before. */
+	/* Twice, because ll may have to clear the slot first. */
 	for (int r = first; r < first + n; r++)
 		if (fb_rdma_queue_room(p->queue[r]) < 2 * fb_rdma_requests(p, r, p->stride))
 			return false;
 	return true;
 }
 
-/* Only of the rails that were used: on these a later message of the port asks for a completion. */
+/* Only for rails that carried the message: just there a later completion is sure to cover it. */
 void fb_rdma_slot_sent(struct fb_rdma_port *p, size_t bytes)
 {
 	int first, n;
@@ -74,7 +74,7 @@ void fb_rdma_slot_sent(struct fb_rdma_port *p, size_t bytes)
 	p->messages++;
 }
 
-/* With half of the slots free the sender does not wait, so until then nothing need be said. */
+/* While half of the slots are free the sender does not wait, so it is notified only after that. */
 void fb_rdma_slot_read(struct fb_rdma_port *p)
 {
 	p->slot = p->slot + 1 == p->nslots ? 0 : p->slot + 1;
@@ -141,7 +141,7 @@ static void simple_commit(struct fb_port *port, size_t bytes)
 {
 	struct fb_rdma_port *p = fb_rdma_port(port);
 	size_t at = (size_t)p->slot * p->stride;
-	/* Often enough that a slot is known to be read by the device before its turn comes. */
+	/* Two completions per round of slots: slots are known to be read before their next turn. */
 	bool signal = p->slot % (p->nslots / 2 ? p->nslots / 2 : 1) == 0;
 	int rail, n;
 

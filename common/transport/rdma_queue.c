@@ -108,7 +108,7 @@ int fb_rdma_queue_add(struct fb_rdma_queue *queue, const struct fb_rdma_request 
 
 	wr->opcode = r->opcode;
 	wr->imm_data = htonl(r->imm);
-	/* Numbers and what atomics return are one piece. */
+	/* Up to 8 bytes, such as the result of an atomic, are one piece. */
 	if (!r->npieces)
 		wr->num_sge = fb_rdma_split((uintptr_t)r->local, r->bytes, r->lkey,
 					    r->bytes > sizeof(uint64_t) ? (int)queue->sges : 1,
@@ -166,7 +166,7 @@ int fb_rdma_failed(struct fb_rdma_completions *c, const struct ibv_wc *wc)
 	struct fb_rdma_queue *queue = find_by_number(c, wc->qp_num);
 	char text[256] = "a queue pair that is gone";
 
-	/* All that follows on the same queue is flushed; the first failure is the reason. */
+	/* After the first failure all later requests are flushed, which tells nothing new. */
 	if (c->broken)
 		return FB_EPEER;
 	c->broken = true;
@@ -204,7 +204,7 @@ static int take(struct fb_rdma_completions *c, const struct ibv_wc *wc)
 	queue = c->queues[wc->wr_id >> NUMBER_BITS];
 	if (!queue)
 		return FB_OK; /* closed meanwhile */
-	/* The number's lower bits, continued from the last one. */
+	/* wr_id has the lower bits of the number; the upper bits follow from the last number. */
 	number = (queue->completed & ~number_mask) | (wc->wr_id & number_mask);
 	if (number < queue->completed)
 		number += number_mask + 1;

@@ -28,22 +28,22 @@ enum {
 struct fb_rdma_completions {
 	const struct fb_rdma_rail *rail;
 	struct fb_rdma_watch watch;
-	uint64_t taken, seen; /* completions; of the first rail: of all when they looked up last */
+	uint64_t taken, seen; /* so far; first rail: of all rails at the last fb_rdma_look_up() */
 	struct ibv_cq *cq;
 	struct ibv_comp_channel *channel; /* NULL: ranks do not sleep */
 	bool armed;       /* an event has been asked for, and has not been taken */
-	bool asleep;      /* since then somebody has slept, when `slept` completions were taken */
+	bool asleep;      /* armed, and this rank has slept since, when `taken` was `slept` */
 	uint64_t slept;
-	uint64_t rested;  /* of the first rail: taken of all when fb_rdma_rest() was called last */
-	double rested_us; /* and when that changed last */
+	uint64_t rested;  /* of the first rail: taken of all rails at the last fb_rdma_rest() */
+	double rested_us; /* the time when `rested` changed last */
 	uint32_t room;    /* completions that still fit */
 	uint32_t entries;
 	struct fb_rdma_queue **queues; /* by index, NULL: free */
 	uint32_t nqueues, max_queues;
-	bool (*arrived)(void *arg, uint32_t imm); /* immediate data; false: makes no sense */
+	bool (*arrived)(void *arg, uint32_t imm); /* immediate data; false: it makes no sense */
 	void *arg;
-	bool own_receives; /* who opened this posts the queues' receives, and takes completions */
-	bool builds; /* who opened this wants queues to have a `builder` */
+	bool own_receives; /* the caller posts the queues' receives and takes their completions */
+	bool builds; /* queues get a `builder` where the library has one */
 	bool broken; /* a message has been printed */
 };
 
@@ -96,9 +96,9 @@ int fb_rdma_queue_open(struct fb_rdma_completions *completions,
 void fb_rdma_queue_close(struct fb_rdma_queue *queue);
 
 /*
- * Splits [at, at + bytes) into pieces, n at most and none empty, all but the last equally long.
- * Returns how many. What a request gathers lies in pieces beside each other, since messages do:
- * the device still looks up, and fetches, each by itself.
+ * Splits [at, at + bytes) into at most n pieces, none empty, all but the last equally long. Returns
+ * how many. The pieces are neighbours, since a message is contiguous; the device still looks up and
+ * fetches each of them by itself.
  */
 int fb_rdma_split(uint64_t at, uint32_t bytes, uint32_t lkey, int n, struct ibv_sge *sges);
 
@@ -115,15 +115,15 @@ int fb_rdma_queue_connect(struct fb_rdma_queue *queue, const struct fb_rdma_sett
 			  const struct fb_rdma_address *own, const struct fb_rdma_address *peer);
 
 /*
- * Has the step from INIT to RTR set the partition in that line of the port's table, where it is
- * another one than INIT has set.
+ * Adds to the attributes of the step from INIT to RTR the partition in line `index` of the port's
+ * table, unless INIT has set that line already.
  */
 void fb_rdma_queue_set_pkey(const struct fb_rdma_queue *queue, int index, struct ibv_qp_attr *attr,
 			    int *mask);
 
 /*
- * What the settings say of attributes that a connection by other means has filled in: timeouts,
- * retries, reads under way, and where they ask for one, service level and traffic class.
+ * Changes attributes that the connection manager has filled in to what the settings say: timeouts,
+ * retries, READs under way and, where the settings name them, service level and traffic class.
  */
 void fb_rdma_queue_tune(const struct fb_rdma_queue *queue, const struct fb_rdma_settings *settings,
 			struct ibv_qp_attr *attr);
@@ -160,13 +160,13 @@ struct fb_rdma_request {
 };
 
 /*
- * Adds the request to the list; the caller made sure of room, one for every request and flag.
- * What fits inline is read before fb_rdma_queue_ring() returns, the rest until the request is done.
+ * Adds the request to the list; the caller has made sure of room, one for each request or flag.
+ * Inline data are read before fb_rdma_queue_ring() returns, other data until the request is done.
  * Full lists are posted at once. FB_OK or FB_ESYS (printed).
  */
 int fb_rdma_queue_add(struct fb_rdma_queue *queue, const struct fb_rdma_request *request);
 
-/* Adds a WRITE of an 8-byte value, inline; with immediate data FB_RDMA_WAKE where it `wakes`. */
+/* Adds an inline WRITE of 8 bytes. `wakes`: with immediate data, which wakes a peer that sleeps. */
 #define FB_RDMA_WAKE UINT32_MAX
 int fb_rdma_queue_flag(struct fb_rdma_queue *queue, uint64_t value, uint64_t remote,
 		       uint32_t rkey, bool signal, bool wakes);
@@ -181,18 +181,18 @@ int fb_rdma_queue_ring(struct fb_rdma_queue *queue);
 int fb_rdma_poll(struct fb_rdma_completions *completions);
 
 /*
- * Instead of a pause between two polls of the n rails of a rank, which were opened with a channel:
- * asks for events, has the caller poll once more, since what came before has none, and only then
- * sleeps until one comes; all of this once nothing has come for spin_us. *idle: it slept 50 ms in
- * vain, which is time to look up. Who waits for what is no completion (flags in memory) would wake
- * up late. FB_OK; FB_ESYS, or FB_EPEER where a completion came whose event does not (printed).
+ * Called between two polls of the n rails of a rank, which were opened with a channel. When nothing
+ * has come for spin_us, a first call asks for events and returns: the caller polls once more, since
+ * earlier completions cause no event. The next call sleeps until an event. *idle: it slept 50 ms
+ * and none came; call fb_rdma_look_up() then. Flags in memory cause no event, so a rank that waits
+ * for one wakes up late. FB_OK; FB_ESYS, or FB_EPEER for a completion without its event (printed).
  */
 int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, bool *idle);
 
 /*
- * From the slow path of waits, a few times a second or more, for the n rails of a rank. FB_OK, or
- * FB_EPEER (printed) where nothing has been completed since a port went down, longer ago than its
- * queue pairs' retries take.
+ * To be called a few times a second or more while a rank waits, for its n rails. FB_OK, or FB_EPEER
+ * (printed) where a port has been down for longer than its queue pairs' retries take, and nothing
+ * has completed since.
  */
 int fb_rdma_look_up(struct fb_rdma_completions *rails, int n);
 

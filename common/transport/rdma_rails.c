@@ -23,7 +23,7 @@ struct survey {
 	int port[OFFERS], n;
 };
 
-/* To the GPU, where there is one, else to this process's processor. More is nearer. */
+/* How near the rail is to the GPU or, without one, to this process's processor. More is nearer. */
 static int nearness(const struct fb_rdma_settings *s, const struct fb_rdma_rail *rail)
 {
 	char text[96], link[128], nic[PATH_MAX], gpu[PATH_MAX];
@@ -59,7 +59,7 @@ static struct ibv_device *next_device(const struct fb_verbs *verbs, struct ibv_d
 	return next;
 }
 
-/* Every active port, by name as on other hosts. Why there is none: the last device's reason. */
+/* Lists all active ports by name. `why`: the reason of the last device that did not open. */
 static void survey_ports(const struct fb_verbs *verbs, struct ibv_device **list,
 			 const struct fb_rdma_settings *s, struct survey *survey, char *why,
 			 size_t n)
@@ -86,7 +86,7 @@ static void survey_ports(const struct fb_verbs *verbs, struct ibv_device **list,
 	}
 }
 
-/* The ports that auto takes, `most` of them; one without an address is passed over. */
+/* Opens the ports that "auto" stands for, at most `most`; skips ports without an address. */
 static int open_nearest(const struct fb_verbs *verbs, struct ibv_device **list,
 			const struct fb_rdma_settings *s, int most, struct fb_rdma_rail *rails,
 			int *opened, char *why, size_t n)
@@ -169,7 +169,7 @@ int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settin
 		return err;
 	}
 	*n = opened;
-	why[0] = '\0'; /* of devices that were passed over */
+	why[0] = '\0'; /* may have the reason of a device that was skipped */
 	return FB_OK;
 }
 

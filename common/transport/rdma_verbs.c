@@ -43,7 +43,7 @@ static const struct fb_library_symbol symbols[] = {
 
 int fb_verbs_open(struct fb_verbs *verbs, char *why, size_t n)
 {
-	/* For tests, and for people who keep several versions beside each other. */
+	/* For tests, and for users with several versions of the library. */
 	const char *name = getenv("FABRICBENCH_LIBIBVERBS");
 	struct fb_verbs v = {.library = NULL};
 	const char *lacks;

@@ -9,10 +9,10 @@
 #include "common/base/error.h"
 
 enum {
-	NOTICED = 4,   /* times the timeout that a device may take */
-	BETWEEN_S = 1, /* two questions */
+	NOTICED = 4,   /* a device may take so many timeouts to notice one */
+	BETWEEN_S = 1, /* time between two queries of the port's state */
 	SPARE_S = 5,
-	FOR_EVER = 7,  /* retries, of soft-RoCE */
+	FOR_EVER = 7,  /* with so many retries soft-RoCE never stops */
 };
 
 struct fb_rdma_watch fb_rdma_watch_begin(const struct fb_rdma_settings *settings)

@@ -112,7 +112,7 @@ static void ll_commit(struct fb_port *port, size_t bytes)
 	uint32_t data = 0;
 
 	if (p->flag <= p->nslots) {
-		/* Word by word, and not word 0: the receiver looks at it all the time. */
+		/* Atomic words, and not word 0, which the receiver polls all the time. */
 		for (size_t i = 1; i < p->slot_stride / sizeof(*word); i++)
 			atomic_store_explicit(word + i, 0, memory_order_relaxed);
 		atomic_thread_fence(memory_order_release);

@@ -42,7 +42,7 @@ static void tcp_close(struct fb_transport *transport)
 	free(tcp);
 }
 
-/* Allocates the tables of a rank, and says who it is. */
+/* Allocates a rank's tables and fills in its identity. */
 static int prepare(struct fb_tcp *tcp)
 {
 	const struct fb_group *world = tcp->transport.world;
@@ -98,7 +98,7 @@ int fb_tcp_open(struct fb_transport **transport, const struct fb_group *world,
 	}
 	err = fb_group_agree(world, err);
 	if (!err && tcp) {
-		/* A rank's interface follows from its peers, and its port from the interface. */
+		/* Where a rank listens depends on its peers, so ports are exchanged later. */
 		tell_identities(tcp);
 		err = fb_group_agree(world, fb_tcp_listen(tcp));
 	}
@@ -124,7 +124,7 @@ static bool tcp_speaks(const struct fb_transport *transport, const char *protoco
 	return !strcmp(protocol, "simple");
 }
 
-/* Makes sure that there are sockets, maybe not yet connected, for the peer. */
+/* Creates the structures of the peer's sockets if there are none; they connect later. */
 static int need_sockets(struct fb_tcp *tcp, int peer, struct fb_tcp_socket **added, int *nadded)
 {
 	for (int i = 0; i < tcp->width; i++) {
@@ -242,7 +242,7 @@ static void tcp_disconnect(struct fb_transport *transport, struct fb_port **port
 	/* Only credits can be left, unless the caller gave up in the middle. */
 	while (!fb_tcp_idle(transport) && !fb_tcp_progress(transport) && time(NULL) < end)
 		;
-	/* A peer that still uses its links must not see this end go. */
+	/* Waits for all ranks, as a peer that still uses its links must not lose this end. */
 	fb_group_agree(transport->world, FB_OK);
 	for (int i = 0; i < n; i++)
 		fb_tcp_link_free(tcp, fb_tcp_link(ports[i]));

@@ -11,16 +11,16 @@
  * links is slow, and no link can hold up another. The receiver gives slots back in credit
  * frames, in front of data that goes the same way or, when half of the slots are due, alone.
  *
- * System calls are made only for a reason: sending what was committed, and receiving on sockets
- * of which somebody has asked in vain (peek() or acquire() gave NULL) since the last progress().
+ * System calls are made only for a reason: to send what was committed, and to receive on sockets
+ * whose links returned NULL from peek() or acquire() since the last progress().
  *
  * With several sockets a link's small messages and its credits go through one of them, its home,
- * which follows from the link's number, so that links take turns. Large messages go by turns of
- * messages, and those of twice --tcp-stripe bytes and more are cut into parts for several sockets
- * at once. Both ends know from a message's number and length which sockets carry which bytes of it
- * (tcp_part.c); each part has its own frame with that number (`turn`), which tells the receiver the
- * place in its ring of the next messages. Sockets may be ahead of one another as they like: a
- * message is seen when it is the next one of its link and all of its parts are there.
+ * which follows from the link's number, so that links are spread over the sockets. Large messages
+ * use one socket after the other, and those of twice --tcp-stripe bytes and more are cut into parts
+ * for several sockets at once. Both ends know from a message's number and length which sockets
+ * carry which bytes of it (tcp_part.c); each part has its own frame with that number (`turn`),
+ * which tells the receiver the place in its ring of the next messages. One socket may be ahead of
+ * another: peek() returns a link's next message when all of its parts have arrived.
  *
  * With --tcp-zerocopy the kernel reads large messages where they lie, maybe long after send() has
  * returned, so the transport owns their memory until it has reported each of these sends complete
@@ -34,12 +34,12 @@
  *
  * A link may be `posted`: then messages are sent from the caller's memory and received into it,
  * which saves a copy at each end. The receiver says beforehand where the next messages go, and
- * only then gets the sender a credit for each, so nothing ever arrives that has no place. Where
- * all of these messages have `headroom`, FB_TCP_LEAD bytes in front of them at both ends that are
- * the link's, frames and payload are one part of memory for the kernel, as with slots.
+ * only then gets the sender a credit for each, so nothing ever arrives that has no place. With
+ * `headroom` the link may use FB_TCP_LEAD bytes in front of each message at both ends, so that
+ * frames and payload are contiguous for the kernel, as with slots.
  *
- * Small messages that are committed one after another, with no progress() between, leave together
- * with the next progress(), but the first one of them (tcp_send.c).
+ * Of small messages that are committed one after another, with no progress() between, the first one
+ * usually leaves at once and the others together with the next progress() (tcp_send.c).
  *
  * Where both ends know what comes, as in a ping-pong, many messages follow one frame (tcp_run.h).
  *
@@ -55,12 +55,12 @@
 enum {
 	FB_TCP_ALIGN = 64,         /* of payloads, and of what lies before them */
 	FB_TCP_BUFFER = 16 * 1024, /* bytes of a socket's buffer for headers and small messages */
-	FB_TCP_LARGE = 16 * 1024,  /* payloads from here on are received where they belong */
-	FB_TCP_LED = 1024,         /* payloads from here on have FB_TCP_LEAD bytes in front */
-	FB_TCP_HOLD = 96 * 1024,   /* from FB_TCP_LARGE to here ends are held back, tcp_send.c */
+	FB_TCP_LARGE = 16 * 1024,  /* payloads this long and longer are received in their place */
+	FB_TCP_LED = 1024,         /* those this long and longer have FB_TCP_LEAD bytes in front */
+	FB_TCP_HOLD = 96 * 1024,   /* ends of payloads up to this are held back, tcp_send.c */
 	FB_TCP_AHEAD = 512,        /* bytes read past the end of a large message */
-	FB_TCP_GUESS = 256 * 1024, /* bytes of a payload received at a guess, tcp_receive.c */
-	FB_TCP_LEAD = 64,          /* bytes in front of a led payload; of others, at most */
+	FB_TCP_GUESS = 256 * 1024, /* most bytes of a guessed payload in one read, tcp_receive.c */
+	FB_TCP_LEAD = 64,          /* bytes in front of a payload of FB_TCP_LED; most for others */
 	FB_TCP_GATHER = 16 * 1024, /* bytes of small messages sent together, at most */
 	FB_TCP_FRAMES = 64,        /* credit frames sent at once without data */
 	FB_TCP_FEW = 8,            /* up to this many sockets are tried in turn; more: epoll */
@@ -90,7 +90,7 @@ struct fb_tcp_frame {
 
 struct fb_tcp_message;
 
-/* The part of a message that one socket sends: in its queue, or on its way without a copy. */
+/* The part of a message that one socket sends: queued, or being sent without a copy. */
 struct fb_tcp_piece {
 	struct fb_tcp_piece *next;
 	struct fb_tcp_message *message; /* NULL: the socket's control frames */
@@ -99,7 +99,7 @@ struct fb_tcp_piece {
 	const char *data;               /* then from here, this many bytes */
 	size_t data_left;
 	uint32_t pins;             /* zero-copy sends of it that are not complete */
-	struct fb_tcp_frame frame; /* where it cannot lie in front of the payload */
+	struct fb_tcp_frame frame; /* used if the frame cannot lie in front of the payload */
 };
 
 /* The start of a buffer. */
@@ -137,14 +137,14 @@ struct fb_tcp_link {
 	uint32_t first, placed;        /* the next one's index; posted: places from it on */
 	uint32_t owed;                 /* receiver: released, credit not sent */
 	struct {
-		const struct fb_tcp_socket *on; /* in vain asked for the next message there */
-		uint32_t look;                  /* fb_tcp_socket.look then */
-		size_t bytes;                   /* of the message */
+		const struct fb_tcp_socket *on; /* the next message was last asked for there, */
+		uint32_t look;                  /* at this fb_tcp_socket.look, */
+		size_t bytes;                   /* as a message of so many bytes */
 	} awaited;
 	struct {
 		size_t bytes; /* of each message */
-		size_t moved; /* bytes of what leads it that have left, or are here */
-		bool begun;   /* all of that */
+		size_t moved; /* bytes of the frames before it that were sent or received */
+		bool begun;   /* all of these frames were */
 	} run;
 	uint32_t successor; /* receiver: index of the link whose message came next, last time */
 	bool listed;                   /* among the socket's links with credits to send */
@@ -157,16 +157,16 @@ struct fb_tcp_socket {
 	int peer;
 	int index; /* among the sockets of the pair */
 	int nlinks;
-	bool broken;  /* the connection is gone, or its bytes make no sense */
+	bool broken;  /* the connection has failed, or its bytes make no sense */
 	bool working; /* in tcp->work */
 	bool asked;   /* somebody waits for what the peer sends */
 	bool due;     /* credits should go even without data */
 	bool armed;   /* epoll reports when it can be written to */
 	uint64_t round; /* fb_tcp.round when something was last committed */
-	uint32_t in_row; /* and how many times since that call of progress() */
-	bool burst;   /* the time before it was more than once */
+	uint32_t in_row; /* pieces committed in that round */
+	bool burst;   /* in the last round before it with pieces there were several */
 	bool held;    /* the kernel may hold back the end of a large message */
-	size_t gathered; /* bytes queued without trying to send them; 0: what is queued was tried */
+	size_t gathered; /* bytes queued before a first try to send them; 0: they were tried */
 	struct fb_tcp_queue sending;
 	struct fb_tcp_link *owed; /* links with credits to send */
 	struct fb_tcp_message *filling; /* the message of a part that is partly here */
@@ -176,10 +176,10 @@ struct fb_tcp_socket {
 	size_t end;        /* bytes of a frame that buffer holds */
 	/* The state from which the next bytes are guessed. */
 	uint32_t look;               /* calls of fb_tcp_receive() */
-	bool vain;                   /* the last read brought nothing: the caller waits */
-	struct fb_tcp_link *awaited; /* somebody asked for its next message since the last look */
-	bool crowded;                /* and for one of another link */
-	struct fb_tcp_link *previous; /* the last message that began here is of this link */
+	bool vain;                   /* the last read returned nothing, so the caller waits */
+	struct fb_tcp_link *awaited; /* peek() wanted its next message since the last look */
+	bool crowded;                /* and a message of another link as well */
+	struct fb_tcp_link *previous; /* the last message that began here belongs to this link */
 	uint32_t doubt;              /* messages until the order of links is trusted again */
 	/* Zero-copy sends by number modulo FB_TCP_FLIGHTS: [landed, flown) are under way. */
 	struct fb_tcp_piece **flights; /* NULL: copy. An item: NULL: complete */
@@ -199,7 +199,7 @@ struct fb_tcp {
 	struct fb_tcp_identity *identity; /* [nranks] */
 	struct fb_tcp_settings settings;
 	int width;     /* sockets for each pair */
-	uint64_t key;  /* of this job; strangers do not know it */
+	uint64_t key;  /* of this job, by which connections from other programs are refused */
 	int listeners[FB_TCP_CANDIDATES], nlisteners;
 	int epoll; /* -1 until there are more than `few` sockets */
 	int few, timeout_ms; /* FB_TCP_FEW, FB_TCP_TIMEOUT_MS: to be changed by tests */
@@ -212,7 +212,7 @@ struct fb_tcp {
 	uint32_t nlinks, max_links;
 	uint16_t epoch;
 	int err; /* the first failure, kept forever */
-	char *stray; /* FB_TCP_LEAD + FB_TCP_GUESS bytes for what was not as guessed */
+	char *stray; /* FB_TCP_LEAD + FB_TCP_GUESS bytes: what arrived after a wrong guess */
 };
 
 static inline struct fb_tcp_link *fb_tcp_link(struct fb_port *port)
@@ -271,8 +271,8 @@ int fb_tcp_open(struct fb_transport **transport, const struct fb_group *world,
 		const struct fb_tcp_settings *settings);
 
 /*
- * Whether all that was committed has left this rank. A rank that stops calling progress() before
- * that (because it got all it waited for and goes to an MPI call) may leave its peers waiting.
+ * Whether all committed messages have left this rank. A rank that stops calling progress() earlier,
+ * because it has received everything and makes an MPI call, may leave its peers waiting.
  */
 bool fb_tcp_idle(const struct fb_transport *transport);
 
@@ -297,8 +297,8 @@ int fb_tcp_link_new(struct fb_tcp *tcp, const struct fb_link_request *request,
 		    struct fb_tcp_link **link);
 
 /*
- * Takes the link out of everything and frees it. Messages that are still under way (only after
- * a failure) make its socket useless.
+ * Removes the link from all lists and frees it. If messages are still under way, which happens
+ * after a failure only, its socket cannot be used any more.
  */
 void fb_tcp_link_free(struct fb_tcp *tcp, struct fb_tcp_link *link);
 
@@ -320,8 +320,8 @@ void fb_tcp_commit(struct fb_port *port, size_t bytes);
 void fb_tcp_commit_user(struct fb_port *port, const void *data, size_t bytes);
 
 /*
- * Sends what is queued and the credits that are due, as far as the kernel takes it, and nothing
- * is held back any more.
+ * Sends the queue and the credits that are due, as far as the kernel takes them. Nothing is held
+ * back any more.
  */
 void fb_tcp_flush(struct fb_tcp_socket *socket);
 
@@ -334,8 +334,8 @@ const void *fb_tcp_peek(struct fb_port *port, size_t bytes);
 void fb_tcp_release(struct fb_port *port);
 
 /*
- * Posted links, receiver: the next message without a place goes to `buffer`. Returns false where
- * as many as the link has slots wait already.
+ * Posted links, receiver: the next message that has no place yet goes to `buffer`. Returns false
+ * where as many messages as the link has slots have a place already.
  */
 bool fb_tcp_post(struct fb_port *port, void *buffer);
 
@@ -345,7 +345,7 @@ static inline bool fb_tcp_may_post(struct fb_port *port)
 	return fb_tcp_link(port)->unused != NULL;
 }
 
-/* Whether places for at most half of its slots wait: time for more. */
+/* Whether at most half of the slots have a place, so that the caller should post more. */
 static inline bool fb_tcp_few_places(struct fb_port *port)
 {
 	return fb_tcp_link(port)->placed <= fb_tcp_link(port)->slots / 2;
@@ -353,20 +353,20 @@ static inline bool fb_tcp_few_places(struct fb_port *port)
 
 /* --- tcp_receive.c ---------------------------------------------------------------------------- */
 
-/* Takes what has arrived, as far as it is worth while at once. */
+/* Receives what has arrived, by a few calls at most, so that other sockets do not wait long. */
 void fb_tcp_receive(struct fb_tcp_socket *socket);
 
 /* --- tcp_progress.c --------------------------------------------------------------------------- */
 
-/* Has the socket looked after by the next progress(). */
+/* The next progress() handles the socket. */
 void fb_tcp_wake(struct fb_tcp_socket *socket);
 
-/* The same, and what the peer sends there is waited for. */
+/* The next progress() handles the socket and also receives on it. */
 void fb_tcp_ask(struct fb_tcp_socket *socket);
 
 /*
- * The n added sockets are connected: lets epoll watch them, and at the first time that there are
- * many all others too. 0 or FB_ESYS (printed).
+ * Lets epoll watch the n added sockets, which are connected, once the rank has more than tcp->few
+ * of them; the first time also all earlier ones. 0 or FB_ESYS (printed).
  */
 int fb_tcp_watch(struct fb_tcp *tcp, struct fb_tcp_socket **added, int n);
 
@@ -382,7 +382,8 @@ int fb_tcp_progress(struct fb_transport *transport);
  */
 void fb_tcp_fail(struct fb_tcp_socket *socket, int err, const char *what);
 
-/* A call moved nothing, as it and errno say: that, if it is for ever. Returns 0. */
+/* After a call that moved no bytes (0, or below 0 with errno): fails the socket if no later call
+ * can move any. Returns 0. */
 size_t fb_tcp_nothing(struct fb_tcp_socket *socket, ssize_t moved);
 
 #endif

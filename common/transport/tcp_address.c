@@ -118,7 +118,7 @@ static bool is_wanted(const struct fb_tcp_address *a, const char *interface)
 	return !strcmp(interface, a->interface);
 }
 
-/* Whether the interface's address can be of use; if so, fills *a. */
+/* Whether peers may connect to the interface's address; if so, fills *a. */
 static bool take_address(const struct ifaddrs *i, const char *interface, struct fb_tcp_address *a)
 {
 	uint8_t mask[16];
@@ -142,7 +142,7 @@ static bool take_address(const struct ifaddrs *i, const char *interface, struct 
 	return true;
 }
 
-/* Puts the address behind those that are at least as fast; the slowest falls off the end. */
+/* Inserts the address by speed, behind equally fast ones; the slowest of too many is dropped. */
 static void insert_address(struct fb_tcp_identity *own, const struct fb_tcp_address *a)
 {
 	uint32_t at = own->naddresses;
@@ -202,7 +202,7 @@ bool fb_tcp_same_stack(const struct fb_tcp_identity *a, const struct fb_tcp_iden
 	return a->boot[0] && a->netns && a->netns == b->netns && !strcmp(a->boot, b->boot);
 }
 
-/* Whether the peer's address `to` may be reached, and how best. */
+/* Whether the peer's address `to` may be reached, and over which interface best. */
 static bool find_route(const struct fb_tcp_identity *own, const struct fb_tcp_address *to,
 		       struct fb_tcp_candidate *way)
 {
@@ -216,7 +216,7 @@ static bool find_route(const struct fb_tcp_identity *own, const struct fb_tcp_ad
 			return false;
 		if (from->family != to->family)
 			continue;
-		/* They are sorted by speed: the first that fits is the fastest. */
+		/* Addresses are sorted by speed, so the first that fits is the fastest. */
 		if (!best || (!shared && same_subnet(from, to)))
 			best = from;
 		shared = shared || same_subnet(from, to);

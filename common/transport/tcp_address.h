@@ -46,7 +46,7 @@ enum fb_tcp_class { FB_TCP_LOOPBACK, FB_TCP_SUBNET, FB_TCP_ROUTED };
 
 /* A way to reach a peer. */
 struct fb_tcp_candidate {
-	struct fb_tcp_address address; /* of the peer, but `interface` and speed are of the way */
+	struct fb_tcp_address address; /* of the peer; `interface`: of this rank; slower speed */
 	enum fb_tcp_class class;
 };
 
@@ -69,7 +69,7 @@ bool fb_tcp_parse_subnet(const char *text, struct fb_tcp_address *subnet);
 
 /*
  * The ways from one rank to another, best first: loopback where both use one network stack, then
- * addresses in a subnet that both are in, then what may be reached through routers; among these
+ * addresses in a subnet of both, then addresses that may be reached through routers; among these
  * the fastest first. An address that the connecting rank has itself would lead back to it and is
  * left out. Returns how many (0: none). Pure.
  */
@@ -84,8 +84,8 @@ socklen_t fb_tcp_sockaddr(const struct fb_tcp_address *address, uint32_t port,
 			  struct sockaddr_storage *to);
 
 /*
- * The reverse: family and bytes of a socket's address; IPv4 in IPv6 clothes (::ffff:1.2.3.4)
- * becomes IPv4. The other members are zeroed.
+ * The reverse: family and bytes of a socket's address; an IPv4-mapped IPv6 address
+ * (::ffff:1.2.3.4) becomes IPv4. The other members are zeroed.
  */
 void fb_tcp_from_sockaddr(const struct sockaddr_storage *from, struct fb_tcp_address *address);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A message's two system calls, without what the C library puts around them in a process of several
- * threads, as MPI makes it: nobody cancels the thread that measures. Functions in a file of their
- * own, since tests count calls by others in their place. Internal to the tcp transport.
+ * The two system calls that move a message, made directly: with several threads, which MPI starts,
+ * the C library's functions also prepare for a cancellation of the thread, and nobody cancels it.
+ * They are in a file of their own so that tests can replace them. Internal to the tcp transport.
  */
 #ifndef FB_COMMON_TRANSPORT_TCP_CALL_H
 #define FB_COMMON_TRANSPORT_TCP_CALL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that are committed: what lies in front of each, and in which pieces it is sent. */
+/* Committing messages: which frames precede each one, and in which pieces it is sent. */
 #include <string.h>
 #include <sys/socket.h>
 
@@ -23,12 +23,12 @@ static inline struct fb_tcp_frame next_frame(const struct fb_tcp_link *link, siz
 }
 
 /*
- * The frame in front of `end`, where a payload begins or might, and in front of it credits that are
- * due. Returns where they begin, at most FB_TCP_LEAD bytes before.
+ * Writes the frame in front of `end`, where the payload begins or could begin, and credits in front
+ * of the frame. Returns where they begin, at most FB_TCP_LEAD bytes before `end`.
  *
- * What leads a payload that is not small is filled up to FB_TCP_LEAD bytes: the receiver knows
- * where the payload begins before it has read anything, and the kernel, whose buffers begin at
- * pages, copies from and to addresses that are as far from a cache line's begin as the payload is.
+ * In front of a payload that is not small the frames are filled up to FB_TCP_LEAD bytes (`full`),
+ * for two reasons: the receiver knows where the payload begins before it has read anything, and
+ * source and target of the kernel's copies, whose buffers begin at pages, are aligned alike.
  * A ping-pong of 64 KiB over loopback took 1.15 times as long with a frame of 16 bytes as without
  * one, and 1.05 times with 64 bytes.
  */
@@ -50,10 +50,10 @@ static inline char *lead(struct fb_tcp_socket *socket, char *end,
 }
 
 /*
- * What a message alone is: the first one in a row, from the caller's memory with room in
- * front of it, on the only socket of the pair, where nothing waits to be sent. All of it leaves
- * by one call, and no piece is made for what needs no second one. Returns false where it is not
- * that, and nothing has happened.
+ * The fast path for a single message: the first one in a row, from the caller's memory with
+ * headroom, on the only socket of the pair, where nothing waits to be sent. All of it usually
+ * leaves by one call, without a piece in the queue. Returns false, and has done nothing, if the
+ * message is not of this kind.
  */
 static bool send_at_once(struct fb_tcp_link *link, char *data, size_t bytes)
 {
@@ -79,7 +79,7 @@ static bool send_at_once(struct fb_tcp_link *link, char *data, size_t bytes)
 		fb_tcp_recycle(message);
 		return true;
 	}
-	/* A piece for the rest; its frames are its own, as those in front of the payload may go. */
+	/* Queues the rest, with a copy of the frames, as the caller may overwrite its headroom. */
 	link->unsent++;
 	message->bytes = bytes;
 	message->missing = 1;
@@ -123,7 +123,7 @@ static void commit(struct fb_port *port, const char *data, size_t bytes)
 			piece->at = lead(link->sockets[at], end, &frame,
 					 spread.count == 1 && bytes >= FB_TCP_LED);
 			piece->left = (size_t)(end - piece->at);
-			if (!data) { /* all of it lies together */
+			if (!data) { /* frames and payload are contiguous */
 				piece->left += part;
 				piece->data_left = 0;
 			}
@@ -143,7 +143,7 @@ void fb_tcp_commit(struct fb_port *port, size_t bytes)
 
 void fb_tcp_commit_user(struct fb_port *port, const void *data, size_t bytes)
 {
-	/* The headroom is the link's, though the payload is not. */
+	/* The payload is const, but the link may write the headroom. */
 	if (!send_at_once(fb_tcp_link(port), (char *)(uintptr_t)data, bytes))
 		commit(port, data, bytes);
 }

@@ -2,11 +2,11 @@
 /*
  * Connects this rank to many peers at once, with a bound on the time.
  *
- * All is done by one loop over poll(), because a rank that waited for one peer while another
- * waits for it could not be bounded. The lower rank of each pair tries the ways to the higher one
- * in order; each gets its share of the time, since an address that leads nowhere often does not
- * say so. Both ends show that they belong to this job and are who they should be: behind a port
- * number may be anything, on whatever host an address leads to.
+ * One loop over poll() makes all connections: if a rank waited for one peer at a time, while others
+ * wait for it, the whole time would have no bound. The lower rank of each pair tries the addresses
+ * of the higher one in order. Each gets its share of the time, since packets to a wrong address
+ * often just vanish. Both ends prove their job and rank by a greeting, because another program or
+ * another host may listen at that address and port.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,17 +19,17 @@
 #include "common/transport/tcp_join.h"
 
 enum {
-	STRANGERS = 16,   /* accepted connections beside the expected ones that may wait */
-	STRANGER_MS = 3000, /* they have to say who they are */
-	POLL_MS = 20,     /* deadlines are looked at so often */
-	LINGER_MS = 1000, /* the accepting end waits longer: the other one knows the reason */
+	STRANGERS = 16,   /* room for accepted connections of other programs */
+	STRANGER_MS = 3000, /* an accepted connection has to send its greeting in this time */
+	POLL_MS = 20,     /* deadlines are checked so often */
+	LINGER_MS = 1000, /* the accepting end waits longer, as the other end knows the reason */
 };
 
 #define MAGIC UINT64_C(0x66622d7463703032) /* also tells the byte order */
 
 /*
- * Said by both ends; no padding. As long as a cache line: the kernel goes on in its buffers where a
- * thread's last message ended, and its copies are slower where lines are not aligned.
+ * Sent by both ends; no padding. It is as long as a cache line, because the next message follows
+ * it in the kernel's buffers, and copies from unaligned lines are slower.
  */
 struct greeting {
 	uint64_t magic, key;
@@ -46,7 +46,7 @@ enum state { DONE, CONNECTING, GREETING };
 struct attempt {
 	enum state state;
 	int fd;
-	struct fb_tcp_socket *socket; /* NULL: accepted, and not known from whom */
+	struct fb_tcp_socket *socket; /* NULL: accepted from a peer that is not known yet */
 	int64_t deadline_ms;
 	size_t have; /* bytes of the greeting */
 	struct greeting greeting;
@@ -60,7 +60,7 @@ struct join {
 	struct fb_tcp_socket **sockets;
 	int n;
 	struct attempt *attempts;
-	struct pollfd *polls; /* [max_attempts + nlisteners]: those that listen come last */
+	struct pollfd *polls; /* [max_attempts + nlisteners]: listening sockets come last */
 	int nattempts, max_attempts;
 	int missing; /* connections that may still come */
 	int err;
@@ -95,7 +95,7 @@ static bool greet(const struct join *join, int fd, const struct fb_tcp_socket *s
 	return send(fd, &own, sizeof(own), MSG_NOSIGNAL) == (ssize_t)sizeof(own);
 }
 
-/* 1: the greeting is complete, 0: not yet, -1: the connection is of no use (errno). */
+/* 1: the greeting is complete; 0: not yet; -1: the connection failed (errno). */
 static int read_greeting(struct attempt *a)
 {
 	ssize_t got = read(a->fd, (char *)&a->greeting + a->have, sizeof(a->greeting) - a->have);
@@ -139,7 +139,7 @@ static void try_next(struct join *join, struct attempt *a)
 		socklen_t bytes = fb_tcp_sockaddr(address, peer->port, &to);
 
 		a->fd = socket(address->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		/* Connections that are refused here were refused by the listening socket before. */
+		/* Options that the kernel refuses were refused for the listening socket before. */
 		if (a->fd >= 0 && !fb_tcp_prepare(&join->tcp->settings, a->fd) &&
 		    (connect(a->fd, (struct sockaddr *)&to, bytes) == 0 ||
 		     errno == EINPROGRESS)) {
@@ -163,7 +163,7 @@ static void way_failed(struct join *join, struct attempt *a, int reason)
 	try_next(join, a);
 }
 
-/* The connecting end: the way is open, or the peer has answered. */
+/* The connecting end: TCP has connected or failed, or bytes of the peer's greeting have come. */
 static void advance_outgoing(struct join *join, struct attempt *a)
 {
 	int reason = 0, whole;
@@ -214,7 +214,7 @@ static struct fb_tcp_socket *expected(const struct join *join, const struct gree
 	return NULL;
 }
 
-/* The accepting end: somebody has said something. */
+/* The accepting end: bytes of a greeting have come. */
 static void advance_incoming(struct join *join, struct attempt *a)
 {
 	int whole = read_greeting(a);
@@ -228,7 +228,7 @@ static void advance_incoming(struct join *join, struct attempt *a)
 		close(a->fd);
 		return;
 	}
-	/* A second connection: the peer lost patience with the first. */
+	/* A second connection of the same peer, which has given up the first one. */
 	if (socket->fd >= 0)
 		close(socket->fd);
 	else
@@ -250,7 +250,7 @@ static void accept_all(struct join *join, int listener)
 	}
 }
 
-/* Ends what took too long, and forgets what is done. */
+/* Ends attempts that took too long, and removes those that are done. */
 static void tidy(struct join *join)
 {
 	int64_t now = now_ms();
@@ -276,7 +276,7 @@ static void tidy(struct join *join)
 	join->nattempts = kept;
 }
 
-/* One round: waits a moment for anything to happen and follows it. */
+/* One round: waits up to POLL_MS for events and handles them. */
 static int advance(struct join *join)
 {
 	int n = join->nattempts, listeners = n < join->max_attempts ? join->tcp->nlisteners : 0;

@@ -8,7 +8,7 @@
 
 enum { NOT_MATCHED = UINT32_MAX, NO_LINK = UINT32_MAX };
 
-/* Asks about this link's messages only: another link's move when that link's peer waits. */
+/* Only this link's messages count: a caller that waits for another link progresses that one. */
 static bool settled(const struct fb_port *port)
 {
 	return ((const struct fb_tcp_link *)port)->unsent == 0;
@@ -61,7 +61,7 @@ static int make_buffers(struct fb_tcp_link *link, int width)
 {
 	size_t body = link->posted ? 0 : link->slot_bytes, bytes = align_up(body), total;
 
-	/* The structure, and in front of the payload frames. */
+	/* The structure, then frames in front of the payload. */
 	link->head = align_up(sizeof(struct fb_tcp_message) +
 			      (size_t)width * sizeof(struct fb_tcp_piece) +
 			      FB_TCP_LEAD);
@@ -123,7 +123,7 @@ out_of_memory:
 			(unsigned)request->slots, request->slot_bytes, request->peer);
 }
 
-/* Has the socket forget the link's messages; what is partly through makes it useless. */
+/* Removes the link from the socket. A message that is partly sent or received breaks the socket. */
 static void forget(struct fb_tcp_socket *socket, const struct fb_tcp_link *link)
 {
 	if (socket->filling && socket->filling->link == link) {
@@ -199,7 +199,7 @@ static int displace(const int *counts, int *at, int n)
 	return sum;
 }
 
-/* tables: [5][nranks] counts and places of what is sent and received, and places to fill. */
+/* tables[5][nranks]: counts and displacements to send, the same to receive, and fill positions. */
 static int exchange(struct fb_tcp *tcp, struct fb_tcp_link **links, int n, int *tables)
 {
 	const struct fb_group *world = tcp->transport.world;

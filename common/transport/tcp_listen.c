@@ -31,7 +31,7 @@ static uint32_t port_of(int fd)
 	return ntohs(v6.sin6_port);
 }
 
-/* Sets a number of SOL_SOCKET, unless it is 0. Returns whether that is done. */
+/* Sets an option of SOL_SOCKET, unless its value is 0. Returns false if the kernel refuses it. */
 static bool set_number(int fd, int name, uint64_t value)
 {
 	int number = (int)value;
@@ -57,8 +57,8 @@ const char *fb_tcp_prepare(const struct fb_tcp_settings *s, int fd)
 }
 
 /*
- * Listens there, on *port, which is set where it is 0. Returns the descriptor, or -1 (errno) and in
- * *refused the option that was, or NULL.
+ * Listens at the address on *port, or on a free one if it is 0, which *port then is. Returns the
+ * descriptor; or -1 (errno), with *refused the name of an option that the kernel refused, or NULL.
  */
 static int listen_at(const struct fb_tcp_address *address, const struct fb_tcp_settings *settings,
 		     uint32_t *port, const char **refused)
@@ -92,8 +92,8 @@ static bool is_gone(int error)
 }
 
 /*
- * Returns 0, or errno: EADDRINUSE where another process has the port on one of the addresses. The
- * `last` time such an address is dropped, as it may be one that two interfaces have.
+ * Returns 0, or errno: EADDRINUSE where another process has the port at one of the addresses. At
+ * the `last` try such an address is dropped instead, as two interfaces may have the same address.
  */
 static int listen_at_all(struct fb_tcp *tcp, bool loopback, bool others, bool last,
 			 const char **refused)
@@ -140,7 +140,7 @@ int fb_tcp_listen(struct fb_tcp *tcp)
 		loopback = loopback || (same && i != world->rank);
 		others = others || (!same && i != world->rank);
 	}
-	/* The first address gets any port, which another process may have on the next. */
+	/* The first address gets any free port, which another process may have at the next one. */
 	for (int i = 0; i < TRIES && error == EADDRINUSE; i++) {
 		while (tcp->nlisteners > 0)
 			close(tcp->listeners[--tcp->nlisteners]);
@@ -159,7 +159,7 @@ int fb_tcp_listen(struct fb_tcp *tcp)
 
 int fb_tcp_configure(struct fb_tcp_socket *s)
 {
-	/* A host that vanished sends no end; the kernel notices after 10 + 3 * 5 seconds. */
+	/* A host that crashed closes no connection; the kernel notices after 10 + 3 * 5 seconds. */
 	static const struct {
 		int level, name, value;
 	} options[] = {
@@ -194,7 +194,7 @@ failed:
 			s->peer, s->tcp->identity[s->peer].host, strerror(errno));
 }
 
-/* Appends " NAME" and what the kernel says of the option, if the user asked for it. */
+/* Appends the option's name and the kernel's value of it, if the user has set the option. */
 static void add_number(const struct fb_tcp_socket *s, int name, const char *what, uint64_t asked,
 		       char *text, size_t n)
 {

@@ -82,7 +82,7 @@ static void add_number(char *text, size_t n, const char *key, uint64_t value, ui
 	add(text, n, key, digits, value != fallback);
 }
 
-/* In the order of the keys' names. The interface is a place, not a way to use it: `path` has it. */
+/* In the order of the keys' names. The interface is not a key: column `path` has it. */
 void fb_tcp_variant(const struct fb_tcp_settings *s, char *text, size_t n)
 {
 	const struct fb_tcp_settings *d = &fb_tcp_defaults;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of a message: how messages are spread over the sockets of a pair, whether a message is
- * where it was guessed to be, when all its parts have arrived, and how long its memory belongs to
- * the kernel; see tcp.h. It is a separate file, because tests/mpi/mutant_tcp.c replaces it by
- * faulty ones.
+ * The parts of a message: how messages are spread over the sockets of a pair, whether the guessed
+ * message came, when all its parts have arrived, and how long its memory belongs to the kernel; see
+ * tcp.h. It is a separate file, because tests/mpi/mutant_tcp.c replaces it by faulty ones.
  */
 #include <string.h>
 

@@ -18,8 +18,8 @@ struct fb_tcp_spread {
 struct fb_tcp_spread fb_tcp_spread(const struct fb_tcp_link *link, uint16_t turn, size_t bytes);
 
 /*
- * The same, without a call or a division for one socket: between a message and the answer to it
- * they are a part of the time that is measured.
+ * The same, without a call and a division if there is one socket only: they would add to the
+ * latency that is measured.
  */
 static inline struct fb_tcp_spread fb_tcp_spread_soon(const struct fb_tcp_link *link,
 						      uint16_t turn, size_t bytes)
@@ -42,19 +42,19 @@ static inline size_t fb_tcp_part_soon(size_t bytes, int i, int count, size_t *of
 /* One more part of the message has been sent, or is here. Returns whether it was the last. */
 bool fb_tcp_part_done(struct fb_tcp_message *message);
 
-/* The part that usually comes next on a socket: the link's next message, a large one. */
+/* What the receiver guesses to come next on a socket: the link's next message, a large one. */
 struct fb_tcp_guess {
 	struct fb_tcp_link *link;
 	size_t bytes; /* of the payload */
-	char *at;     /* its place */
-	char *lead;   /* and that of the frames */
+	char *at;     /* the payload's place */
+	char *lead;   /* the frames' place */
 };
 
-/* Whether that is what came, by its first FB_TCP_LEAD bytes. Pure. */
+/* Whether the first FB_TCP_LEAD bytes that came are those of the guessed message. Pure. */
 bool fb_tcp_expected(const struct fb_tcp_guess *guess, const char *lead);
 
 /*
- * One more send without a copy reads the piece's memory; and one of them does so no more, returns
+ * Counts the zero-copy sends that read the piece's memory: one more; and one less, which returns
  * whether it was the last one under way.
  */
 void fb_tcp_pin(struct fb_tcp_piece *piece);

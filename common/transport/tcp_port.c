@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receiver's end of a tcp link: looks at messages, releases them; see tcp.h. */
+/* The receiver's end of a tcp link: peek(), release() and posted buffers; see tcp.h. */
 #include <stdio.h>
 
 #include "common/base/error.h"
 #include "common/transport/tcp_part.h"
 
-/* A message of the link is waited for; what comes is guessed from it. */
+/* Notes that the caller waits for a message of the link, so that fb_tcp_receive() can guess it. */
 static void await(struct fb_tcp_link *link, struct fb_tcp_socket *socket, size_t bytes)
 {
 	socket->crowded |= socket->awaited && socket->awaited != link;
@@ -42,7 +42,7 @@ const void *fb_tcp_peek(struct fb_port *port, size_t bytes)
 	return NULL;
 }
 
-/* The link's credits go with the next message of its home, or alone if they are due. */
+/* The link's credits will go with the next message on its home socket, or alone if they are due. */
 static void enlist(struct fb_tcp_link *link)
 {
 	if (link->listed)
@@ -53,8 +53,8 @@ static void enlist(struct fb_tcp_link *link)
 }
 
 /*
- * The sender may send one more message on the link, and has to be told: of some at once, as a
- * credit costs time at both ends, between a message and its answer.
+ * The sender may send one more message on the link. It gets several credits in one frame, because
+ * each frame costs time at both ends, which adds to the latency of a ping-pong.
  */
 static void owe(struct fb_tcp_link *link)
 {
@@ -63,8 +63,9 @@ static void owe(struct fb_tcp_link *link)
 }
 
 /*
- * Posted links: while the sender knows of places for half of the slots it has no reason to wait,
- * and the news of further ones can travel with data. It is looked at whenever either changes.
+ * Posted links: while the sender has credits for half of the slots it does not have to wait, and
+ * further credits can travel with data; with fewer they are sent alone. Called whenever the number
+ * of places or of credits changes.
  */
 static void tell_places(struct fb_tcp_link *link)
 {
@@ -108,9 +109,9 @@ void fb_tcp_release(struct fb_port *port)
 	}
 	owe(link);
 	/*
-	 * With at least half of the slots free the sender never waits for a credit, so until
-	 * then they can wait for data to travel with. Not sent at once even then: often the
-	 * next thing that the caller does is to send.
+	 * While half of the slots are free, the sender does not wait for credits, so they can
+	 * travel with data. Even after that they leave with the next progress() and not at once,
+	 * because the caller often sends data next.
 	 */
 	if (link->owed >= link->slots - link->slots / 2) {
 		socket->due = true;

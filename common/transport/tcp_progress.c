@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looks after the tcp sockets that have something to do; see tcp.h.
+ * Sends and receives on the tcp sockets that have something to do; see tcp.h.
  *
- * A few sockets are simply tried: a receive in vain costs less than to ask epoll first. Of many
- * sockets most have nothing, and then one call returns those that have. epoll is asked
+ * A few sockets are simply tried, because a recv() that finds nothing costs less than epoll_wait().
+ * Of many sockets most have nothing, and epoll_wait() returns those that have. epoll is used
  * level-triggered, so nothing is lost by mixing both ways from call to call.
  */
 #include <errno.h>
@@ -56,7 +56,7 @@ int fb_tcp_watch(struct fb_tcp *tcp, struct fb_tcp_socket **added, int n)
 	tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (tcp->epoll < 0)
 		return fb_error(FB_ESYS, "tcp: epoll_create1: %s", strerror(errno));
-	/* The first moment with many sockets: those that came before are watched from now on. */
+	/* From now on there are many sockets, so that the earlier ones are watched as well. */
 	for (int r = 0; r < tcp->transport.world->nranks * tcp->width && !err; r++) {
 		struct fb_tcp_socket *socket = tcp->sockets[r];
 
@@ -77,7 +77,7 @@ void fb_tcp_arm(struct fb_tcp_socket *socket, bool armed)
 		fb_tcp_fail(socket, FB_ESYS, "cannot be watched");
 }
 
-/* Whether the kernel still reads some memory that it was to send without a copy. */
+/* Whether the kernel may still read memory of a zero-copy send. */
 static bool is_flying(const struct fb_tcp_socket *socket)
 {
 	return socket->landed != socket->flown;
@@ -111,9 +111,9 @@ size_t fb_tcp_nothing(struct fb_tcp_socket *socket, ssize_t moved)
 }
 
 /*
- * Tries the socket. While something cannot be sent it is received as well: if both ends only
- * sent, both would wait for ever. As one end may be stuck on one socket of the pair and the other
- * end on another, that goes for all of them.
+ * Tries the socket. While the queue cannot be sent, the rank also receives: if both ends only
+ * sent, both would wait for ever. It receives on all sockets of the pair, because the peer may be
+ * stuck on another one.
  */
 static void attend(struct fb_tcp_socket *socket)
 {
@@ -155,7 +155,7 @@ static void attend_ready(struct fb_tcp *tcp)
 	}
 }
 
-/* A caller that asked in vain will ask again. */
+/* Whether progress() has to try it again. A caller that still waits sets `asked` again. */
 static bool has_work(const struct fb_tcp_socket *socket)
 {
 	return !socket->broken && (socket->asked || socket->due || socket->held ||

@@ -7,13 +7,13 @@
  * the next headers behind it. After a large message another one is likely, so then only a few
  * headers' worth is read ahead and the large payload is hardly ever copied.
  *
- * That takes two reads for a message: one for its header, one for its payload. So the header of a
- * message that is not small has always the same length (tcp_commit.c), and where one link alone is
- * waited for on a socket, or several that come in the same order each time, one read takes header
- * and payload, each to where it belongs if it is what was guessed. If not, nothing is lost: what
- * arrived is put together again and taken from there, like anything else. The place that was
- * guessed has bytes of others in it then till its own ones come, before which whoever posted it
- * does not look at it; and so has the headroom in front of it.
+ * That takes two reads for a message: one for its header, one for its payload. To need only one,
+ * the header of a message that is not small always has the same length (tcp_commit.c), and the next
+ * message is guessed: where the caller waits for one link only, or for several that come in the
+ * same order each time, one read takes header and payload, each to its place. After a wrong guess
+ * nothing is lost: the bytes that arrived are copied together and parsed as usual. The guessed
+ * place and its headroom then have bytes of other messages in them until their own arrive, but
+ * the caller does not read a posted buffer before that.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +26,8 @@
 #include "common/transport/tcp_receive.h"
 
 enum {
-	ROUNDS = 4, /* calls for one socket at a time: more would let the others wait */
-	DOUBT = 64, /* messages after a wrong guess among links, until there is another one */
+	ROUNDS = 4, /* most reads of one socket in a row, so that others do not wait long */
+	DOUBT = 64, /* messages after a wrong guess before the next link is guessed again */
 };
 
 void fb_tcp_nonsense(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
@@ -51,7 +51,7 @@ static struct fb_tcp_link *find_link(const struct fb_tcp_socket *socket,
 		       ? link : NULL;
 }
 
-/* A credit for a link that is gone is late, not wrong. Returns whether it makes sense. */
+/* Returns whether the credit makes sense. For a link that was closed it is only late. */
 static bool take_credit(struct fb_tcp_link *link, const struct fb_tcp_frame *frame)
 {
 	if (!link)
@@ -63,8 +63,8 @@ static bool take_credit(struct fb_tcp_link *link, const struct fb_tcp_frame *fra
 }
 
 /*
- * The message that a frame on this socket brings a part of, whatever was seen of it before; NULL:
- * there can be none. Sockets are not in step, so it need not be the link's next one.
+ * The message that the frame's part belongs to, whether other parts have come or not; NULL: there
+ * is none. It need not be the link's next one, because one socket may be ahead of another.
  */
 static struct fb_tcp_message *find_message(struct fb_tcp_link *link,
 					   const struct fb_tcp_frame *frame, int parts)
@@ -92,7 +92,7 @@ static struct fb_tcp_message *find_message(struct fb_tcp_link *link,
 	return message->bytes == frame->bytes && message->missing ? message : NULL;
 }
 
-/* The next bytes are `bytes` of the message's, from `offset` on. */
+/* The next `bytes` bytes of the socket are the message's payload from `offset` on. */
 static inline void fill(struct fb_tcp_socket *socket, struct fb_tcp_link *link,
 			struct fb_tcp_message *message, size_t bytes, size_t offset)
 {
@@ -128,9 +128,9 @@ static bool take_data(struct fb_tcp_socket *socket, struct fb_tcp_link *link,
 }
 
 /*
- * The same for the next message of a link that has a place for it, whole, when what came has been
- * found to be that: nothing is looked up or computed again. Returns false where it has no place,
- * or where it may be a part only; then nothing has happened.
+ * A faster take_data() for a frame that is known to be of the link's awaited message: it looks
+ * nothing up. Returns false, and has changed nothing, where the link has no place for the message
+ * or the message may have several parts.
  */
 static inline bool take_next(struct fb_tcp_socket *socket, struct fb_tcp_link *link)
 {
@@ -146,7 +146,7 @@ static inline bool take_next(struct fb_tcp_socket *socket, struct fb_tcp_link *l
 	return true;
 }
 
-/* So many more bytes of the payload are in their place. */
+/* `bytes` more bytes of the payload have been received. */
 static void filled(struct fb_tcp_socket *socket, size_t bytes)
 {
 	socket->fill_at += bytes;
@@ -198,7 +198,7 @@ static void parse(struct fb_tcp_socket *socket, const char *at, size_t n)
 	socket->end = n;
 }
 
-/* One call. Returns how many bytes came, 0: none now, or never again. */
+/* One read. Returns how many bytes came; 0: none now, or never again. */
 static size_t take(struct fb_tcp_socket *socket, struct iovec *parts, size_t n)
 {
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = n};
@@ -210,8 +210,8 @@ static size_t take(struct fb_tcp_socket *socket, struct iovec *parts, size_t n)
 }
 
 /*
- * The link whose message is likely to come next: the only one of which somebody has asked, or of
- * several the one that came after the last one before, too. NULL: it is not known.
+ * The link whose message is likely to come next: the only one that the caller asked for, or of
+ * several the one that followed the previous message's link the last time. NULL: not known.
  */
 static struct fb_tcp_link *next_link(const struct fb_tcp_socket *socket)
 {
@@ -228,9 +228,9 @@ static struct fb_tcp_link *next_link(const struct fb_tcp_socket *socket)
 }
 
 /*
- * What is likely to come next on the socket. Returns false where it is not known, or where it would
- * not pay: small ones come many with one read, unless somebody waits for this very one. Where two
- * parts of memory would be needed, a copy of 4 KiB costs less than the second one.
+ * The message that is likely to come next on the socket. Returns false where it is not known or a
+ * guess does not pay: one read usually takes many small messages, unless the caller waits for one.
+ * A smaller message without room in front would need two iovecs, and to copy 4 KiB costs less.
  */
 static bool make_guess(const struct fb_tcp_socket *socket, struct fb_tcp_guess *guess)
 {
@@ -269,7 +269,7 @@ static inline bool only_pads(const char *lead)
 	return only;
 }
 
-/* The frames of what was expected. Returns whether they make sense. */
+/* Takes the frames of a message that was guessed. Returns whether they make sense. */
 static bool take_lead(struct fb_tcp_socket *socket, const struct fb_tcp_guess *guess)
 {
 	struct fb_tcp_frame frame;
@@ -292,7 +292,7 @@ static bool take_lead(struct fb_tcp_socket *socket, const struct fb_tcp_guess *g
 	return true;
 }
 
-/* One call that expects a message, and has its payload received where it belongs. */
+/* One read that expects the guessed message. Returns whether there may be more. */
 static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_guess *guess)
 {
 	size_t old = socket->end, frames = FB_TCP_LEAD - old, got, here;
@@ -317,12 +317,12 @@ static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_gues
 		if (take_lead(socket, guess))
 			filled(socket, here);
 		/*
-		 * The caller that waits for a message gets it first when it is complete. Where much
-		 * has come and some is missing, the rest is likely to have come meanwhile.
+		 * Reads no further if the message is complete, because the caller waits for it. If
+		 * it is not, the rest has probably arrived meanwhile where much had come.
 		 */
 		return socket->filling && here >= FB_TCP_LARGE;
 	}
-	/* Something else: put together again, and taken from there. */
+	/* A wrong guess: copies the bytes together, and parses them as usual. */
 	socket->doubt = DOUBT;
 	memmove(socket->tcp->stray, guess->lead, FB_TCP_LEAD);
 	memcpy(socket->tcp->stray + FB_TCP_LEAD, guess->at, here);
@@ -331,8 +331,8 @@ static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_gues
 }
 
 /*
- * The usual case of a caller that waits: its message arrives and nothing else. Returns whether the
- * `got` bytes are this message; then they are in their place.
+ * The usual case for a caller that waits: its message arrives and nothing else. Returns whether the
+ * `got` bytes in the buffer are this message, and has copied it to its place then.
  */
 static bool take_awaited(struct fb_tcp_socket *socket, size_t got)
 {
@@ -352,7 +352,7 @@ static bool take_awaited(struct fb_tcp_socket *socket, size_t got)
 	return true;
 }
 
-/* One call. Returns whether there may be more. */
+/* One read. Returns whether there may be more. */
 static bool receive_once(struct fb_tcp_socket *socket)
 {
 	size_t ahead = socket->last_bytes >= FB_TCP_LARGE ? FB_TCP_AHEAD : FB_TCP_BUFFER;
@@ -367,7 +367,7 @@ static bool receive_once(struct fb_tcp_socket *socket)
 		ahead = FB_TCP_BUFFER - socket->end;
 	parts[0] = (struct iovec){.iov_base = socket->fill_at, .iov_len = wanted};
 	parts[1] = (struct iovec){.iov_base = socket->buffer + socket->end, .iov_len = ahead};
-	/* A caller that waits for one message reads one part of memory; a guess reads the next. */
+	/* The caller waits for this message only: one iovec is faster; a guess reads the next. */
 	if (wanted && socket->awaited == socket->filling->link && !socket->crowded)
 		ahead = 0;
 	got = wanted ? take(socket, parts, ahead ? 2 : 1) : take(socket, parts + 1, 1);

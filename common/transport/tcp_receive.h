@@ -8,7 +8,7 @@
 /* Does what a frame says. Returns whether it makes sense. */
 bool fb_tcp_take_frame(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame);
 
-/* It does not: prints what came and gives the socket up, as after this the bytes mean nothing. */
+/* For a frame that makes no sense: prints it and fails the socket, as later bytes mean nothing. */
 void fb_tcp_nonsense(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame);
 
 #endif

@@ -37,7 +37,7 @@ void fb_tcp_run_begin(struct fb_port *port, size_t bytes)
 	link->run.begun = false;
 }
 
-/* fb_tcp_run_send() while what leads the run has not left: behind whatever was queued before. */
+/* fb_tcp_run_send() until the run's frame has been sent, which comes after the socket's queue. */
 static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes, int flags)
 {
 	struct fb_tcp_frame frame = run_frame(link);
@@ -61,7 +61,7 @@ static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes, int f
 	return (size_t)sent - lead;
 }
 
-/* Apart, so that what every message needs is together. */
+/* Not inlined, to keep the code that every message needs compact. */
 static __attribute__((noinline)) size_t send_rarely(struct fb_tcp_link *link, struct iovec *parts,
 						    int n, int flags)
 {
@@ -88,9 +88,9 @@ size_t fb_tcp_run_send(struct fb_port *port, struct iovec *parts, int n, bool mo
 }
 
 /*
- * The frames among `have` bytes at `begin`, up to the run's. Returns how many bytes they take, and
- * whether that was among them; fails where another was that is neither a credit nor fills up:
- * anything else would have had to be waited for before.
+ * Takes the frames among `have` bytes at `begin`, up to the run's, which sets run.begun. Returns
+ * how many bytes they have. Fails the socket where a frame is neither a credit nor a pad, because
+ * all messages have arrived before a run begins.
  */
 static size_t take_frames(struct fb_tcp_link *link, const char *begin, size_t have)
 {
@@ -112,8 +112,8 @@ static size_t take_frames(struct fb_tcp_link *link, const char *begin, size_t ha
 }
 
 /*
- * fb_tcp_run_receive() while what leads the run is not all here. It is read to where the payload
- * follows it if nothing but that comes; if credits are in front, what is behind them is moved.
+ * fb_tcp_run_receive() until the run's frame has been received. It reads to FB_TCP_LEAD bytes in
+ * front of `at`, so that usually the payload arrives in place; if credits came first, it is moved.
  */
 static size_t receive_first(struct fb_tcp_link *link, char *at, size_t bytes)
 {
@@ -122,7 +122,7 @@ static size_t receive_first(struct fb_tcp_link *link, char *at, size_t bytes)
 	size_t have = link->run.moved, taken;
 	ssize_t got;
 
-	/* The rest of what was read ahead before: less than a frame. */
+	/* An incomplete frame that was read ahead before. */
 	if (socket->end) {
 		memcpy(begin, socket->buffer, socket->end);
 		have = socket->end;

@@ -2,17 +2,18 @@
 /*
  * The sending half of a tcp link; see tcp.h.
  *
- * A small message leaves at once. The end of a large one rarely fills a packet, and a packet of its
- * own costs nearly as much as a full one: over loopback, whose packets hold just less than 64 KiB,
- * messages of 64 KiB took 1.4 times as long. So the kernel gets the hint that more may come, and
- * the next progress() says that it did not: a caller that goes on committing fills the packets.
- * Only from its second message in a row on is that expected, as one that waits for an answer would
- * lose by it. Larger messages have many packets for one end, and gain nothing by waiting.
+ * A small message leaves at once. The end of a large one rarely fills a packet, and a packet for
+ * the end costs nearly as much as a full one: over loopback, whose packets hold just less than 64
+ * KiB, messages of 64 KiB took 1.4 times as long. So send() gets the hint that more may follow
+ * (MSG_MORE), and a caller that goes on committing fills the packets; if nothing has followed, the
+ * next progress() sends the end. The hint is given from the second message in a row on, because it
+ * would delay a message whose sender waits for an answer. Messages above FB_TCP_HOLD have many
+ * packets and one end, and gain nothing by waiting.
  *
  * Small messages in a row cost a system call each, and the receiver's kernel a packet each. So
- * those after the first one are only queued, and the next progress() sends all of them by one call;
- * whoever sent several in a row the last time is taken to do so again, and then the first one
- * waits with them. At most FB_TCP_GATHER bytes are kept back.
+ * those after the first one are only queued, and the next progress() sends all of them by one call.
+ * If several were sent in a row the last time, this is expected again, and the first one waits as
+ * well. At most FB_TCP_GATHER bytes are kept back.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -98,7 +99,7 @@ static void account(struct fb_tcp_socket *socket, size_t sent)
 	}
 }
 
-/* The result of send() is no failure: there is just no room now. */
+/* Whether send() failed only because there is no room now. */
 static bool no_room(void)
 {
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -145,12 +146,12 @@ static ssize_t give(struct fb_tcp_socket *socket, struct msghdr *header, int fla
 	struct fb_tcp_piece *piece = socket->sending.head;
 	ssize_t sent = -1;
 
-	/* Then only one piece, as a send has one number. Control frames are too short. */
+	/* One piece only, as a send has one number. Control frames are too short. */
 	if (header->msg_iovlen <= 2 && flies(socket, piece)) {
 		sent = sendmsg(socket->fd, header, flags | MSG_ZEROCOPY);
 		if (sent > 0)
 			fb_tcp_fly(socket, piece);
-		/* So much memory may not be pinned: then it is copied. */
+		/* ENOBUFS: the limit of pinned memory is reached, so this send copies. */
 		if (sent >= 0 || errno != ENOBUFS)
 			return sent;
 	}
@@ -200,8 +201,8 @@ void *fb_tcp_acquire(struct fb_port *port, size_t bytes)
 	if (link->staged)
 		return fb_tcp_body(link->staged);
 	/*
-	 * A buffer not in the list is being sent, hence unreleased, and of those there may be
-	 * fewer than slots; but the peer may release what the kernel has not reported complete.
+	 * `unused` may be empty though the peer has released messages: their buffers stay in use
+	 * until the kernel has reported their zero-copy sends complete.
 	 */
 	if (link->unreleased == link->slots || !link->unused) {
 		fb_tcp_ask(link->socket);
@@ -213,20 +214,21 @@ void *fb_tcp_acquire(struct fb_port *port, size_t bytes)
 }
 
 /*
- * The piece's frames right in front of its payload, so that they are one part of memory; NULL where
- * they cannot be. They are copied: the piece keeps its own, for what the kernel does not take now.
+ * Copies the piece's frames right in front of its payload, so that both are contiguous, and returns
+ * the begin; NULL where there is no room. The piece keeps its own frames, because the kernel may
+ * not take all of them now.
  */
 static const char *join(const struct fb_tcp_piece *piece)
 {
 	const struct fb_tcp_message *message = piece->message;
 	char *begin;
 
-	/* In front of other parts lies the payload of the one before. */
+	/* In front of later parts lies the payload of the part before. */
 	if (!message->link->headroom || piece != message->pieces)
 		return NULL;
-	/* The headroom is the link's, though the payload is not. */
+	/* The payload is const, but the link may write the headroom. */
 	begin = (char *)(uintptr_t)piece->data - piece->left;
-	/* Lengths that are known cost no call. */
+	/* memcpy of a constant length needs no call. */
 	if (piece->left == FB_TCP_LEAD) {
 		memcpy(begin, piece->at, FB_TCP_LEAD);
 		return begin;
@@ -289,7 +291,7 @@ void fb_tcp_send_piece(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece,
 		socket->gathered += bytes;
 		behind = true;
 	}
-	/* Behind others the kernel had no room a moment ago: progress() tries them all at once. */
+	/* The kernel had no room for earlier pieces: progress() will try them all at once. */
 	if (behind || socket->broken) {
 		fb_tcp_wake(socket);
 		return;

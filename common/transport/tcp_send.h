@@ -12,10 +12,10 @@
 
 enum { FB_TCP_PADS = FB_TCP_LEAD / sizeof(struct fb_tcp_frame) - 1 };
 
-/* The bytes in front of the last frame, where FB_TCP_LEAD bytes are. */
+/* Frames without meaning, which fill up to FB_TCP_LEAD bytes in front of the last frame. */
 extern const struct fb_tcp_frame fb_tcp_pads[FB_TCP_PADS];
 
-/* Writes the credit that the first link in the list is owed, and takes it off the list. */
+/* Writes the credit frame of the first link in the socket's list, and removes it from the list. */
 void fb_tcp_take_credit(struct fb_tcp_socket *socket, struct fb_tcp_frame *frame);
 
 /*
@@ -24,7 +24,7 @@ void fb_tcp_take_credit(struct fb_tcp_socket *socket, struct fb_tcp_frame *frame
  */
 void fb_tcp_send_piece(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece, size_t payload);
 
-/* The kernel was given what is in the socket's queue; `sent`: what it said, with errno. */
+/* The first piece of the queue was given to the kernel; `sent`: the call's result, with errno. */
 void fb_tcp_sent(struct fb_tcp_socket *socket, ssize_t sent);
 
 #endif

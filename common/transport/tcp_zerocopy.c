@@ -2,11 +2,11 @@
 /*
  * Sending without a copy (MSG_ZEROCOPY); see tcp.h.
  *
- * The kernel numbers the sends of a socket that it took with that flag, from 0 on, and puts ranges
- * of numbers on the socket's error queue when it needs their memory no more: the peer has
- * acknowledged all of it, or it was copied after all, as it always is over loopback. Ranges come in
- * order on a good day only (a packet sent again keeps its memory longer), so every number has its
- * own entry here, and a piece is done when it was taken whole and each of its sends has come back.
+ * The kernel numbers a socket's sends with that flag from 0 on, and reports ranges of numbers on
+ * the socket's error queue when it no longer needs their memory: the peer has acknowledged all of
+ * it, or it was copied after all, as it always is over loopback. Ranges may come out of order,
+ * because a packet that is sent again keeps its memory longer. So every number has its own entry
+ * here, and a piece is done when all of it was taken and each of its sends has been reported.
  *
  * Why memory cannot be reused too early: a piece that is not done keeps its message's `missing`
  * above zero; a message leaves `unsent` and goes to the list of unused buffers only at zero. The
@@ -39,7 +39,7 @@ void fb_tcp_fly(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece)
 	socket->flights[socket->flown++ % FB_TCP_FLIGHTS] = piece;
 	socket->flights_made++;
 	fb_tcp_pin(piece);
-	fb_tcp_wake(socket); /* the report is to be taken, even if all is sent */
+	fb_tcp_wake(socket); /* progress() has to take the report, even if all is sent */
 }
 
 /* The kernel reports the sends [low, high] complete, `copied` or not. */

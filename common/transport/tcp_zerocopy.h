@@ -8,13 +8,13 @@
 /* Whether this many bytes should be sent, and can be now, without a copy. */
 bool fb_tcp_may_fly(const struct fb_tcp_socket *socket, size_t bytes);
 
-/* The kernel has taken some of the piece by such a send. */
+/* The kernel has taken bytes of the piece by a send without a copy. */
 void fb_tcp_fly(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece);
 
 /* Takes the kernel's reports, as many as there are. */
 void fb_tcp_reap(struct fb_tcp_socket *socket);
 
-/* The link's memory is about to go: its pieces are not waited for any more. */
+/* The link's memory is about to be freed: its pieces are not waited for any more. */
 void fb_tcp_ground(struct fb_tcp_socket *socket, const struct fb_tcp_link *link);
 
 #endif

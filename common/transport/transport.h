@@ -39,11 +39,11 @@ struct fb_port_ops {
 	/* Receiver: done with what peek() returned; its slot may be overwritten. */
 	void (*release)(struct fb_port *port);
 	/*
-	 * Sender or receiver: whether the peer will get all that it is to get from this end, even
-	 * if progress() is not called any more. NULL: always.
+	 * Sender or receiver: whether all messages and credits that this end owes the peer will
+	 * reach it even if progress() is not called any more. NULL: always.
 	 */
 	bool (*settled)(const struct fb_port *port);
-	const struct fb_direct_ops *direct; /* of zero copy over a network; else NULL */
+	const struct fb_direct_ops *direct; /* protocol "direct" over a network; else NULL */
 };
 
 struct fb_port {
@@ -60,14 +60,14 @@ struct fb_link_request {
 	size_t slot_bytes; /* of the longest message */
 	const char *protocol; /* "simple", "ll", "ll128", "direct" */
 	bool posted;          /* tcp: messages lie in the callers' own memory, see tcp.h */
-	bool headroom;        /* posted: 64 bytes in front of each, at both ends, are the link's */
+	bool headroom;        /* posted: the link may use the 64 bytes in front of each message */
 	uint32_t first_flag;  /* 0: 1. Where wrapping counters start; tests set it high. */
 };
 
 struct fb_transport;
 
 struct fb_transport_ops {
-	const struct fb_direct_ops *direct; /* where it has zero copy over a network */
+	const struct fb_direct_ops *direct; /* NULL: no protocol "direct" over a network */
 
 	/* Collective over the world. Finds interfaces, listens; connects nothing yet. */
 	int (*open)(struct fb_transport **transport, const struct fb_group *world);
@@ -87,13 +87,13 @@ struct fb_transport_ops {
 	 * array given to connect(). */
 	void (*disconnect)(struct fb_transport *transport, struct fb_port **ports, int n);
 
-	/* Moves bytes; NULL where committing moves them already. 0 or FB_EPEER, FB_ESYS. */
+	/* Moves bytes; NULL: commit() has moved them already. 0 or FB_EPEER, FB_ESYS. */
 	int (*progress)(struct fb_transport *transport);
 
 	/*
 	 * After a progress() that changed nothing: sleeps until a message, or room for one, may
-	 * have come, at most 50 ms. *idle: nothing came in that time. Only for rdma that was opened
-	 * to sleep (--rdma-wait). NULL: the caller has to poll. 0 or errors as above.
+	 * have come, at most 50 ms. *idle: nothing came in that time. Only for rdma transports that
+	 * sleep (--rdma-wait). NULL: the caller has to poll. 0 or errors as above.
 	 */
 	int (*rest)(struct fb_transport *transport, bool *idle);
 

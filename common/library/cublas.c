@@ -66,7 +66,7 @@ void fb_blas_close(struct fb_blas *blas)
 	*blas = (struct fb_blas){.library = NULL};
 }
 
-/* A new stream takes the workspace away. */
+/* cublasSetStream() resets the workspace, so it is set again. */
 static int set_stream(struct fb_blas *blas, void *stream)
 {
 	int err;

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * Matrices of bf16, stored by columns: to[m][n] = a[m][k] * b[k][n], or with `transposed` b[n][k]'s
- * transpose; the leading dimensions are m, k or n, and m. Sums are f32. m, n and k are multiples of
- * 8, the matrices are aligned to 16 bytes.
+ * Matrices of bf16, stored by columns: to[m][n] = a[m][k] * b[k][n], or with `transposed` a[m][k]
+ * times the transpose of b[n][k]. The leading dimensions are m for a and to, and k or n for b. Sums
+ * are f32. m, n and k are multiples of 8; the matrices are aligned to 16 bytes.
  */
 struct fb_gemm {
 	uint32_t m, n, k;
@@ -36,15 +36,15 @@ struct fb_blas {
 };
 
 /*
- * Local: loads it (a path, a name, or "auto") and opens a handle on the current device. 0, or
- * FB_EUNSUPPORTED with the reason (not printed). What is loaded stays, as it has threads.
+ * Local: loads the library (a path, a name, or "auto") and opens a handle on the current device. 0,
+ * or FB_EUNSUPPORTED with the reason (not printed). The library stays loaded, as it has threads.
  */
 int fb_blas_open(struct fb_blas *blas, const char *library, char *reason, size_t n);
 void fb_blas_close(struct fb_blas *blas);
 
 /*
- * 0 or FB_ESYS (printed). Calls on several streams must not overlap: they share `workspace`, device
- * memory of the caller's, without which a call could not be captured.
+ * 0 or FB_ESYS (printed). Calls on several streams must not overlap: they share `workspace`, which
+ * is the caller's device memory. Without it cuBLAS may allocate, which cannot be captured.
  */
 int fb_blas_gemm(struct fb_blas *blas, const struct fb_gemm *gemm, void *stream);
 

@@ -34,8 +34,8 @@ struct fb_gemm_fp8 {
 };
 
 /*
- * Local: loads it and opens a handle on the current device. `cublas` is the path or the name of
- * cuBLAS, beside which it lies, or "auto". 0, or FB_EUNSUPPORTED with the reason (not printed).
+ * Local: loads the library and opens a handle on the current device. `cublas` is "auto", or the
+ * path or name of cuBLAS, beside which cuBLASLt lies. 0, or FB_EUNSUPPORTED (reason not printed).
  */
 int fb_blas_lt_open(struct fb_blas_lt *lt, const char *cublas, char *reason, size_t n);
 void fb_blas_lt_close(struct fb_blas_lt *lt);

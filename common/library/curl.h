@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libcurl, found at run time, as far as objects need it. Its header is not needed: numbers of
- * options never change, and a version is known by its text.
+ * The part of libcurl that mover object needs, found at run time. Its header is not needed, because
+ * the numbers of options never change, and the version is read as text.
  */
 #ifndef FB_COMMON_LIBRARY_CURL_H
 #define FB_COMMON_LIBRARY_CURL_H
@@ -65,8 +65,8 @@ struct fb_curl {
 };
 
 /*
- * Local: loads what FB_CURL_LIBRARY names, or libcurl.so.4, and starts it. It stays loaded. 0, or
- * FB_EUNSUPPORTED with the reason (not printed).
+ * Local: loads the file that FB_CURL_LIBRARY names, or libcurl.so.4, and initialises the library,
+ * which stays loaded. 0, or FB_EUNSUPPORTED with the reason (not printed).
  */
 int fb_curl_open(struct fb_curl *curl, char *reason, size_t n);
 

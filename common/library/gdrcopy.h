@@ -4,8 +4,8 @@
  * GPU's BAR1 window, so that the processor stores to and loads from it itself.
  *
  * The library is found at run time. Its interface is declared here by hand, as far as it is used:
- * that of version 2 (gdrapi.h of the project GDRCopy). It only maps whole pages of the GPU, so that
- * what it maps begins where it was asked to.
+ * that of version 2 (gdrapi.h of the project GDRCopy). Only whole pages of the GPU are mapped, so
+ * that a mapping begins at the address that was asked for.
  */
 #ifndef FB_COMMON_LIBRARY_GDRCOPY_H
 #define FB_COMMON_LIBRARY_GDRCOPY_H
@@ -48,15 +48,15 @@ void fb_gdr_close(struct fb_gdr *gdr);
 struct fb_gdr_map {
 	const struct fb_gdr *gdr; /* NULL: none */
 	struct fb_gdr_handle handle;
-	const char *device; /* its first byte, the GPU's address */
-	char *at;	    /* the same in the processor's address space */
-	void *pages;	    /* what was mapped, whole pages */
-	size_t bytes;	    /* of these */
+	const char *device; /* the GPU's address of the first byte */
+	char *at;	    /* the processor's address of the same byte */
+	void *pages;	    /* the mapping, whole pages */
+	size_t bytes;	    /* of the mapping */
 };
 
 /*
- * Maps device memory [device, device + bytes), which is cudaMalloc's. Local: 0, or FB_EUNSUPPORTED
- * (printed: the window is small on many GPUs), *map then zeroed.
+ * Maps memory [device, device + bytes) from cudaMalloc. Local: 0, or FB_EUNSUPPORTED (printed; the
+ * BAR1 window is small on many GPUs) with *map zeroed.
  */
 int fb_gdr_map(struct fb_gdr_map *map, const struct fb_gdr *gdr, const void *device, size_t bytes);
 

@@ -36,15 +36,15 @@ static int open_library(struct fb_ofi *ofi, char why[FB_REASON_CHARS])
 
 /* --- choosing an endpoint --------------------------------------------------------------------- */
 
-/* What mover libfabric needs, and what it can live with. */
+/* What mover libfabric requires of a provider, and which demands of a provider it can meet. */
 static void ask(struct fi_info *hints, const struct fb_group *g, bool gpu)
 {
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->caps = FI_MSG | FI_RMA;
 	/*
-	 * Shared memory and the loopback interface reach no other host. Whoever asks for other
-	 * hosts has to ask for peers of the own host, too; in GPU memory the own rank is one. On
-	 * one host provider shm refuses that question (1.17), and needs none.
+	 * FI_REMOTE_COMM excludes shared memory and the loopback interface, which reach no other
+	 * host. Peers on the same host then need FI_LOCAL_COMM; in GPU memory the rank itself is
+	 * such a peer. On one host neither is asked for: provider shm (1.17) would refuse it.
 	 */
 	if (!fb_group_one_host(g)) {
 		hints->caps |= FI_REMOTE_COMM;
@@ -55,7 +55,7 @@ static void ask(struct fi_info *hints, const struct fb_group *g, bool gpu)
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
 	hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-	/* FI_MR_RAW only to say that it is what is missing. */
+	/* FI_MR_RAW is not supported; it is here so that the reason can name it. */
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
 				      FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RAW;
 	if (gpu) {
@@ -69,7 +69,7 @@ static bool is_raw(const struct fi_info *i)
 	return i->domain_attr->mr_mode & FI_MR_RAW;
 }
 
-/* Whether it is a PCI card of the provider `first`, and none before it in the list is the same. */
+/* Whether `i` is a PCI card of the provider of `first` that is not earlier in the list. */
 static bool is_new_card(const struct fi_info *first, const struct fi_info *i)
 {
 	if (is_raw(i) || !i->nic || !i->nic->bus_attr ||
@@ -83,8 +83,8 @@ static bool is_new_card(const struct fi_info *first, const struct fi_info *i)
 }
 
 /*
- * The list has what is best first. Where the provider has several cards, the ranks of a host share
- * them in order, as GPUs are numbered; not run on hardware.
+ * The list begins with libfabric's best choice. If this provider has several cards, the ranks of a
+ * host share them in order, as GPUs are numbered. Not run on hardware.
  */
 static const struct fi_info *choose(const struct fi_info *list, const struct fb_group *g)
 {
@@ -126,7 +126,7 @@ static int find_endpoint(const struct fb_ofi *ofi, const struct fb_group *g, boo
 			 gpu ? " in GPU memory" : "", ofi->strerror(-status),
 			 named ? "; FI_PROVIDER=" : "", named ? named : "");
 	ofi->freeinfo(list);
-	/* It was asked for whole endpoints; the mover asks for each operation. */
+	/* Delivery completion was a requirement: the mover sets the flag for each operation. */
 	if (*info)
 		(*info)->tx_attr->op_flags = 0;
 	return *info ? FB_OK : FB_EUNSUPPORTED;

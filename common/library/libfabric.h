@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libfabric (OFI, OpenFabrics Interfaces), found at run time. Its interface is mostly inline
- * functions that call through tables of the objects, so its headers have to be there when this is
- * built, and only the functions below are looked up. All versions from 1.14 on serve the interface
- * of 1.14: structures only grow at their ends. Of those that are handed over, fi_mr_attr and
- * fi_cq_err_entry have room behind them; the others did not grow up to version 1.20.
+ * functions that call through tables in the objects, so a build needs its headers, and only the
+ * functions below are looked up. All versions from 1.14 on support the interface of 1.14:
+ * structures only grow at their ends. Of the structures that are passed to the library, fi_mr_attr
+ * and fi_cq_err_entry have room behind them; the others did not grow up to version 1.20.
  */
 #ifndef FB_COMMON_LIBRARY_LIBFABRIC_H
 #define FB_COMMON_LIBRARY_LIBFABRIC_H
@@ -53,7 +53,7 @@ struct fb_ofi_op {
 	struct fi_context2 context;
 	uint32_t word;          /* a message, as it is sent or received */
 	int peer;
-	void *user;             /* whose it is; NULL: a receive */
+	void *user;             /* the part of a move that posted it; NULL: a receive */
 	struct fb_ofi_op *next; /* in one of the two lists */
 };
 
@@ -74,40 +74,40 @@ struct fb_ofi_end {
 	char (*names)[FB_OFI_NAME];
 	fi_addr_t *address; /* [nranks]; FI_ADDR_NOTAVAIL: not connected */
 	/*
-	 * An operation of this rank's is complete and free again; or, where op is NULL, a message
-	 * came alone or with a write. 0 or an error (printed).
+	 * Called when an operation of this rank is complete and free again; or with op NULL, when a
+	 * peer's message `word` has come, alone or with a write. 0 or an error (printed).
 	 */
 	int (*complete)(void *arg, const struct fb_ofi_op *op, uint64_t word);
 	void *arg;
 };
 
 /*
- * Collective: loads libfabric, which stays loaded until the process ends, because MPI may use it as
- * well, and has it choose an endpoint (FI_EP_RDM) with messages, RMA and completion on delivery
- * for this group: of the first provider that FI_PROVIDER allows, on this rank's share of its
- * network cards. `gpu`: for GPU memory. Fills in end->ofi and end->info. 0, or FB_EUNSUPPORTED with
- * the reason on all ranks: also where ranks have other versions or providers.
+ * Collective: loads libfabric, and has it choose an endpoint (FI_EP_RDM) with messages, RMA and
+ * completion on delivery for this group: of the first provider that FI_PROVIDER allows, on this
+ * rank's share of its network cards. `gpu`: for GPU memory. Fills in end->ofi and end->info. 0, or
+ * FB_EUNSUPPORTED with the reason on all ranks, also where versions or providers of ranks differ.
+ * The library stays loaded until the process ends, because MPI may use it as well.
  */
 int fb_ofi_load(struct fb_ofi_end *end, const struct fb_session *session,
 		const struct fb_group *group, bool gpu, char why[FB_REASON_CHARS]);
 
 /*
- * Collective: opens the rest, enabled, and exchanges addresses. 0, FB_EUNSUPPORTED with the call
- * that failed, because the card or its driver may be of no use, or FB_ENOMEM (printed); the same on
- * all ranks. Closing is local, and safe after any error and on zeroes.
+ * Collective: opens and enables the endpoint and exchanges addresses. 0; FB_EUNSUPPORTED with the
+ * call that failed, because the card or its driver may not work; or FB_ENOMEM (printed). The same
+ * on all ranks. Closing is local, and safe after any error and on zeroes.
  */
 int fb_ofi_open(struct fb_ofi_end *end, const struct fb_group *group, char why[FB_REASON_CHARS]);
 void fb_ofi_close(struct fb_ofi_end *end);
 
-/* Local: from now on operations may go to this rank. 0 or FB_ESYS (printed). */
+/* Local: adds the peer's address, so that operations can name it. 0 or FB_ESYS (printed). */
 int fb_ofi_connect(struct fb_ofi_end *end, int peer);
 
 /* Local: reads completions, and posts receives again. 0 or an error (printed). */
 int fb_ofi_read(struct fb_ofi_end *end);
 
 /*
- * Local: a message, by `op`, which is end->free and stays there. It completes without the help of
- * who receives it. 0 or libfabric's error.
+ * Local: sends a message by `op`, which is end->free; after 0 the caller removes it from that list.
+ * The send completes without calls by the receiver. 0 or libfabric's error.
  */
 ssize_t fb_ofi_send(struct fb_ofi_end *end, struct fb_ofi_op *op, fi_addr_t to, uint32_t word);
 

@@ -10,7 +10,7 @@
 #include "common/base/error.h"
 
 enum { ENTRIES = 16 }; /* completions that are read at once */
-enum { LOOKS = 1 << 16 }; /* for a receive that was cancelled, which ends in bounded time */
+enum { LOOKS = 1 << 16 }; /* most reads for cancelled receives, so that closing has a bound */
 
 /* Members that later versions append are 0. */
 union attr {
@@ -67,7 +67,7 @@ static int receives_of(const struct fb_ofi_end *end)
 	return smaller(end->info->rx_attr->size, FB_OFI_RECEIVES);
 }
 
-/* Contexts of operations and of receives, whose messages are beside them. */
+/* Allocates operations and receives with their contexts and message words. */
 static int open_ops(struct fb_ofi_end *end)
 {
 	for (int i = 0; i < end->nops; i++) {
@@ -92,7 +92,7 @@ static int open_objects(struct fb_ofi_end *end, int nranks, char own[FB_OFI_NAME
 	size_t bytes = FB_OFI_NAME;
 	int status = end->ofi.fabric(end->info->fabric_attr, &end->fabric, NULL);
 
-	/* Writes of others that carry a message come on top. */
+	/* Peers' writes with a message complete here as well. */
 	cq.size = FB_OFI_OPS + FB_OFI_RECEIVES + 4 * (size_t)nranks;
 	if (!status && (call = "fi_domain"))
 		status = fi_domain(end->fabric, end->info, &end->domain, NULL);
@@ -156,7 +156,7 @@ int fb_ofi_connect(struct fb_ofi_end *end, int peer)
 						    "fi_av_insert", peer);
 }
 
-/* An error of another rank's write has a foreign context, or none: no operation. */
+/* The operation that failed; NULL for another rank's write, whose context is not of this rank. */
 static struct fb_ofi_op *op_of(const struct fb_ofi_end *end, const struct fi_cq_err_entry *error)
 {
 	struct fb_ofi_op *op = error->op_context;
@@ -164,7 +164,7 @@ static struct fb_ofi_op *op_of(const struct fb_ofi_end *end, const struct fi_cq_
 	return op >= end->op && op < end->op + end->nops ? op : NULL;
 }
 
-/* Takes back the receives that are posted. Returns whether the provider has given all back. */
+/* Cancels all posted receives. Returns whether the provider has completed all of them. */
 static bool cancel_receives(struct fb_ofi_end *end)
 {
 	int posted = receives_of(end);
@@ -189,10 +189,10 @@ static bool cancel_receives(struct fb_ofi_end *end)
 }
 
 /*
- * The endpoint goes first, and with it the receives that it has still posted, as they refer to the
- * memory. Only where memory is bound to the endpoint (FI_MR_ENDPOINT), which providers do not close
- * under it, the memory goes first, without receives. Where something is still in use, what it may
- * write to stays.
+ * The endpoint is closed first, with the receives that are still posted, because they refer to the
+ * registration. But memory that is bound to the endpoint (FI_MR_ENDPOINT) has to be closed before
+ * the endpoint, so that the receives are cancelled first. If something is still in use, the memory
+ * that it may write to is not freed.
  */
 void fb_ofi_close(struct fb_ofi_end *end)
 {
@@ -227,7 +227,7 @@ static int complete(struct fb_ofi_end *end, const struct fi_cq_data_entry *entry
 {
 	struct fb_ofi_op *op = entry->op_context;
 
-	/* A peer's write has no context of this rank's. */
+	/* A peer's write with a message: its context is not an operation of this rank. */
 	if (entry->flags & FI_REMOTE_CQ_DATA)
 		return end->complete(end->arg, NULL, entry->data);
 	if (!op->user) {
@@ -238,7 +238,7 @@ static int complete(struct fb_ofi_end *end, const struct fi_cq_data_entry *entry
 	return end->complete(end->arg, op, 0);
 }
 
-/* What failed, in the words of libfabric and of its provider. */
+/* Prints the failed operation with libfabric's and the provider's texts. */
 static int read_error(struct fb_ofi_end *end)
 {
 	union error error = {.room = {0}};

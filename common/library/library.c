@@ -37,7 +37,7 @@ void *fb_library_open(const char *file, const char *const folders[], size_t n, c
 		snprintf(path, sizeof(path), "%s/%s", folders[i], file);
 		handle = load(path, ignored, sizeof(ignored));
 	}
-	/* The linker's text begins with the file's name, which is said already. */
+	/* The linker's text begins with the file's name, which the reason has already. */
 	if (!handle && !strncmp(why, file, strlen(file)) && why[strlen(file)] == ':')
 		snprintf(reason, reason_chars, "%s not found%s", file, why + strlen(file));
 	else if (!handle)
@@ -99,7 +99,7 @@ const char *fb_library_file(void *handle)
 
 struct search {
 	const char *prefix;
-	char *text; /* NULL: the first one is looked for */
+	char *text; /* NULL: only the first library is wanted */
 	size_t n;
 	char path[PATH_MAX]; /* of the first one */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Optional libraries, opened at run time: one binary runs with any version of them, and without. */
+/* Optional libraries, opened at run time: one binary runs with any version and without them. */
 #ifndef FB_COMMON_LIBRARY_LIBRARY_H
 #define FB_COMMON_LIBRARY_LIBRARY_H
 
@@ -14,9 +14,9 @@ struct fb_library_symbol {
 };
 
 /*
- * Loads `file`: a path, or a name that is looked for where the linker looks, then in the n
- * folders (NULL: none). Returns dlopen's handle, or NULL with the reason (not printed), which is
- * the linker's own: it says which file or which dependency is missing.
+ * Loads `file`: a path, or a name that is looked for where the linker looks, then in the n folders
+ * (NULL: none). Returns dlopen's handle, or NULL with the linker's reason (not printed), which
+ * says which file or which dependency is missing.
  */
 void *fb_library_open(const char *file, const char *const folders[], size_t n, char *reason,
 		      size_t reason_chars);
@@ -35,7 +35,7 @@ void *fb_library_open_cuda(const char *const files[], size_t n, char *reason,
 void *fb_library_open_beside(const char *variable, const char *name, char *reason,
 			     size_t reason_chars);
 
-/* Fills table[n] into *functions. NULL, or the name of one that is needed and not there. */
+/* Fills *functions with the table[n]. NULL, or the name of a required function that is missing. */
 const char *fb_library_functions(void *handle, const struct fb_library_symbol *table, size_t n,
 				 void *functions);
 
@@ -46,15 +46,15 @@ void fb_library_close(void *handle);
 const char *fb_library_file(void *handle);
 
 /*
- * A library that the process has loaded already, by the begin of its file's name, to be closed;
- * NULL: there is none. Functions that it needs from others are found in it, too.
+ * A handle, to be closed, of a library that the process has loaded already, by the begin of its
+ * file's name; NULL: there is none. Symbols of its dependencies are found by this handle as well.
  */
 void *fb_library_find(const char *prefix);
 
 /*
- * The libraries of this process whose file names begin with `prefix`, without it and what follows
- * ".so", with '+' between: of "nvshmem_transport_" "ibgda+ibrc"; "" where none is loaded. Returns
- * text.
+ * Names the loaded libraries whose file names begin with `prefix`, without the prefix and from
+ * ".so" on, with '+' between: for "nvshmem_transport_" "ibgda+ibrc". "" where none is loaded.
+ * Returns text.
  */
 const char *fb_library_loaded(const char *prefix, char *text, size_t n);
 

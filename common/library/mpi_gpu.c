@@ -13,7 +13,7 @@
 
 enum { GPU_SUPPORT_CUDA = 0 }; /* MPICH's MPIX_GPU_SUPPORT_CUDA */
 
-enum answer { NO, SILENT, YES }; /* what all ranks agree on is the least */
+enum answer { NO, SILENT, YES }; /* the ranks' common answer is the lowest */
 
 /* ISO C has no conversion from void * to a function's address. */
 static bool find(const char *name, void *function, size_t n)

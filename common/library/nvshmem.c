@@ -90,7 +90,7 @@ static void set_environment(const struct fb_group *world)
 		(void)setenv("NVSHMEM_REMOTE_TRANSPORT", "none", 0);
 }
 
-/* Collective: rank 0's unique identifier is everybody's meeting point. */
+/* Collective: starts NVSHMEM by the unique identifier of rank 0, which all ranks get. */
 static int start(struct fb_nvshmem *nv, const struct fb_group *world, char why[FB_REASON_CHARS])
 {
 	struct fb_nvshmem_init *init = &nv->init;

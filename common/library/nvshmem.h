@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * NVSHMEM, NVIDIA's library of symmetric memory for GPUs, by its host library, which is found at
- * run time. A process starts it at most once, and for all ranks of the job, since memory is
- * allocated by all of them together. So groups that are a part of the ranks do without.
+ * run time. A process starts it at most once, and for all ranks of the job, since all ranks
+ * allocate memory together. So a group that is only a part of the ranks cannot use it.
  *
  * The structures are those of NVSHMEM 3.0 to 3.8, whose sizes and versions did not change. The
  * inline functions of its headers, such as nvshmemx_init_attr, are not needed: the library exports
  * nvshmemx_hostlib_init_attr, which does the same for a program without device code of NVSHMEM's.
  *
- * What is set in the environment before it starts: NVSHMEM_DISABLE_NVLS=1, always, so that no
- * multicast object is made; and, unless the user chose, NVSHMEM_DISABLE_NCCL=1, so that its
- * collectives are its own and not NCCL's, NVSHMEM_REMOTE_TRANSPORT=none on one host, and
- * NVSHMEM_TMA_POLICY=ENABLE, which is for kernels that give it shared memory (3.7).
+ * These variables are set before it starts: always NVSHMEM_DISABLE_NVLS=1, so that no multicast
+ * object is made; and unless the user has set them, NVSHMEM_DISABLE_NCCL=1, so that collectives are
+ * NVSHMEM's and not NCCL's, NVSHMEM_REMOTE_TRANSPORT=none on one host, and
+ * NVSHMEM_TMA_POLICY=ENABLE, for kernels that give it shared memory (3.7).
  */
 #ifndef FB_COMMON_LIBRARY_NVSHMEM_H
 #define FB_COMMON_LIBRARY_NVSHMEM_H
@@ -59,7 +59,7 @@ struct fb_nvshmem {
 	int major, minor, patch;
 	struct fb_nvshmem_id id; /* the library keeps a pointer to it */
 	struct fb_nvshmem_init init;
-	/* Its transports between hosts that were loaded, as "ibrc" or "ibgda"; "": none. */
+	/* The loaded transports between hosts, such as "ibrc" or "ibgda"; "": none. */
 	char remote[48];
 
 	void (*vendor_get_version_info)(int *major, int *minor, int *patch);
@@ -88,13 +88,13 @@ struct fb_nvshmem {
 
 /*
  * Collective over the group: the job's NVSHMEM, started at first use, on the current device of each
- * rank. `shared`: ranks share a GPU (fb_gpu.shared), which it is not used for. The same on all
- * ranks of the group: 0, or FB_EUNSUPPORTED with the reason. It ends with the session.
+ * rank, and ended with the session. `shared`: ranks share a GPU (fb_gpu.shared), which is refused.
+ * The same on all ranks of the group: 0, or FB_EUNSUPPORTED with the reason.
  */
 int fb_nvshmem_find(struct fb_nvshmem **nvshmem, const struct fb_session *session,
 		    const struct fb_group *group, bool shared, char why[FB_REASON_CHARS]);
 
-/* Collective: gives memory back, of the library that this process started. 0. */
+/* Collective: frees memory of the NVSHMEM that this process has started. 0. */
 int fb_nvshmem_free(void *memory);
 
 /* "3.4.5". Returns buf. */

@@ -9,13 +9,13 @@
 #include <stddef.h>
 
 struct fb_nvtx {
-	int (*RangePushA)(const char *name); /* NULL: nobody listens, and a range costs nothing */
+	int (*RangePushA)(const char *name); /* NULL: no profiler, so a range costs nothing */
 	int (*RangePop)(void);
 };
 
 /*
- * Local. Loads it where a profiler listens, which says so by NVTX_INJECTION64_PATH. 0, also where
- * none does, or FB_EUNSUPPORTED with the reason (not printed): ranges then do nothing either.
+ * Local. Loads it if the process runs under a profiler, which sets NVTX_INJECTION64_PATH. 0, also
+ * without a profiler; or FB_EUNSUPPORTED with the reason (not printed), and ranges do nothing.
  */
 int fb_nvtx_open(struct fb_nvtx *nvtx, char *reason, size_t n);
 

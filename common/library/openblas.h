@@ -15,8 +15,8 @@ struct fb_openblas {
 };
 
 /*
- * Local: loads it (a path, a name, or "auto") and sets it to one thread, since a lane is one. 0, or
- * FB_EUNSUPPORTED with the reason (not printed). What is loaded stays, as it may have threads.
+ * Local: loads the library (a path, a name, or "auto") and limits it to one thread, since a lane is
+ * one thread. 0, or FB_EUNSUPPORTED (reason not printed). It stays loaded, as it may have threads.
  */
 int fb_openblas_open(struct fb_openblas *blas, const char *library, char *reason, size_t n);
 

@@ -62,8 +62,8 @@ static void folder_of(const char *file, char folder[PATH_MAX])
 }
 
 /*
- * libucp needs libucs and libuct by name, and gets those that the process has already: with
- * another version's, which an MPI library brought, it would crash.
+ * Whether libucp and libucs are of different folders. The linker gives libucp the libucs and libuct
+ * that are loaded already. If an MPI library brought another version, libucp would crash.
  */
 static bool is_mixed(const struct fb_ucx *ucx, char *reason, size_t n)
 {
@@ -92,7 +92,7 @@ int fb_ucx_open(struct fb_ucx *ucx, const char *file, char *reason, size_t n)
 
 	snprintf(folder, sizeof(folder), "%s/lib", home ? home : "");
 	*ucx = found;
-	/* UCX opens its log when it is loaded: stdout, among the rows, unless a file is set. */
+	/* UCX opens its log when it is loaded, by default stdout, where the rows are. */
 	setenv(log_variable, log ? log : "stderr", 1);
 	found.handle = fb_library_open(file, folders, 1, reason, n);
 	if (!log)

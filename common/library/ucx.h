@@ -4,7 +4,7 @@
  *
  * Nothing of UCX is needed to build or to start: the interface is declared here by hand, as far as
  * it is used. It is the one of 1.10, which later versions keep: structures only grow at their ends,
- * and say in a mask which members are set, so the first members are enough.
+ * and a mask says which members are set, so that the first members are enough.
  * tests/unit/test_ucx_api.c compares numbers and layout with UCX's headers where these are
  * installed.
  */
@@ -34,7 +34,7 @@ enum { FB_UCX_OK = 0, FB_UCX_IN_PROGRESS = 1, FB_UCX_LAST_ERROR = -100 };
  */
 typedef void *fb_ucx_pending;
 
-/* The error in it, below 0; or 0. */
+/* The error in what such a function returned, below 0; or 0. */
 static inline fb_ucx_status fb_ucx_pending_error(fb_ucx_pending pending)
 {
 	bool is = (uintptr_t)pending >= (uintptr_t)(intptr_t)FB_UCX_LAST_ERROR;
@@ -130,7 +130,7 @@ struct fb_ucx_op { /* ucp_request_param_t */
 	union {
 		/* of ucp_am_recv_data_nbx */
 		void (*received)(void *request, fb_ucx_status status, size_t length, void *user);
-		/* of put, get, send and flush; not called where the call itself returns the end */
+		/* of put, get, send and flush; not called if the call is complete on return */
 		void (*complete)(void *request, fb_ucx_status status, void *user);
 	};
 	uint64_t datatype;
@@ -213,15 +213,15 @@ struct fb_ucx {
 int fb_ucx_open(struct fb_ucx *ucx, const char *file, char *reason, size_t n);
 
 /*
- * Collective: the same, on all ranks of the group and of one version, as UCX does not promise that
- * two of them understand each other. 0, or FB_EUNSUPPORTED with the reason on all ranks.
+ * Collective: opens UCX on all ranks of the group, and in the same version, as UCX does not promise
+ * that two versions can communicate. 0, or FB_EUNSUPPORTED with the reason on all ranks.
  */
 int fb_ucx_load(struct fb_ucx *ucx, const struct fb_session *session, const struct fb_group *group,
 		const char *file, char why[FB_REASON_CHARS]);
 
 /*
- * Collective: everybody's bytes, one behind the other. *all and *at ([nranks + 1]) are the caller's
- * to free. 0 or FB_ENOMEM (printed), the same on all ranks.
+ * Collective: gathers all ranks' bytes, which differ in number, in *all; rank r's begin at
+ * (*at)[r], and (*at)[nranks] is the end. The caller frees both. 0 or FB_ENOMEM (printed) on all.
  */
 int fb_ucx_gather(const struct fb_group *group, const void *own, size_t bytes, char **all,
 		  int **at);
@@ -230,23 +230,23 @@ int fb_ucx_gather(const struct fb_group *group, const void *own, size_t bytes, c
 int fb_ucx_error(const struct fb_ucx *ucx, fb_ucx_status status, const char *call, int peer);
 
 /*
- * Local: 1: what `call` (for messages) returned is complete, freed and NULL; 0: not yet; else its
- * error (printed).
+ * Local. 1: the operation of `call` (its name, for messages) is complete, *pending freed and NULL;
+ * 0: not yet; else its error (printed).
  */
 int fb_ucx_complete(const struct fb_ucx *ucx, fb_ucx_pending *pending, const char *call, int peer);
 
-/* "UCX 1.13.1 posix/memory+cma/memory": what the endpoint is made of. */
+/* "UCX 1.13.1 posix/memory+cma/memory": version, and the endpoint's transports and devices. */
 void fb_ucx_path(const struct fb_ucx *ucx, void *ep, char *path, size_t n);
 
 /*
- * Adds the transports in what ucp_ep_print_info() wrote to the path, each once. (For versions
- * that have no better way.)
+ * Adds the transports in the text of ucp_ep_print_info() to the path, each once. For versions
+ * before 1.15, whose ucp_ep_query() does not have them.
  */
 void fb_ucx_path_from_text(const char *text, char *path, size_t n);
 
 /*
- * The same of the tables that UCX writes with UCX_PROTO_INFO=y: transports of the protocols whose
- * operation has this name, "remote memory write" or "remote memory read".
+ * The same from the tables that UCX logs with UCX_PROTO_INFO=y: the transports of the operation
+ * with this name, "remote memory write" or "remote memory read".
  */
 void fb_ucx_path_from_tables(const char *text, const char *operation, char *path, size_t n);
 

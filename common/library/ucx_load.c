@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agreement of a group's ranks before they use UCX; see ucx.h. */
+/* Opens UCX on all ranks of a group in the same version; see ucx.h. */
 #include "common/library/ucx.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an endpoint of UCX is made of. Since 1.15 UCX reports transports and devices; before, they
- * are in the text that ucp_ep_print_info() writes, a line for each lane:
+ * The transports and devices of a UCX endpoint. UCX reports them since 1.15; in earlier versions
+ * they are in the text that ucp_ep_print_info() writes, a line for each lane:
  *
  *	#                 lane[0]:  2:posix/memory.0 md[2]      -> md[2]/posix/sysdev[255] ...
  */
@@ -12,7 +12,7 @@
 
 enum { TRANSPORTS = 32, NAME_CHARS = 64 };
 
-/* Whether the path has it already, between its separators. */
+/* Whether the path has this part already. */
 static bool has_part(const char *path, const char *part)
 {
 	size_t length = strlen(part);
@@ -52,14 +52,14 @@ void fb_ucx_path_from_text(const char *text, char *path, size_t n)
 		if (!slash || slash == name || length >= sizeof(part))
 			continue;
 		snprintf(part, sizeof(part), "%.*s", (int)length, name);
-		/* Which port or function of the device it is: ".0". */
+		/* Cuts the number of the device's instance, ".0". */
 		part[strcspn(part, ".")] = '\0';
 		if (*part)
 			add_part(part, path, n);
 	}
 }
 
-/* The words of a cell that name a transport and its device: "50% on rc_mlx5/mlx5_0:1 and ...". */
+/* Adds the words of a cell that name transport and device: "50% on rc_mlx5/mlx5_0:1 and ...". */
 static void add_cell(const char *cell, const char *end, char *path, size_t n)
 {
 	while (cell < end) {
@@ -75,7 +75,7 @@ static void add_cell(const char *cell, const char *end, char *path, size_t n)
 }
 
 /*
- * A table has its operation in one line, and then lines of a range of sizes, how, and by what:
+ * A table has its operation in one line, then lines with a range of sizes, a protocol, and devices:
  *
  *	| remote memory write by ucp_put* from host memory to host |
  *	| 0..inf | zero-copy | cma/memory                          |
@@ -99,7 +99,7 @@ void fb_ucx_path_from_tables(const char *text, const char *operation, char *path
 			continue;
 		for (int i = 0; i < 2 && bar; i++)
 			bar = cell[i] = strchr(bar + 1, '|');
-		/* Titles have words in place of a range. */
+		/* A line without a range of sizes is a title. */
 		bar = strchr(line, '|') + 1;
 		bar += strspn(bar, " ");
 		if (cell[1] && cell[1] < end && strchr("0123456789", *bar))
@@ -107,7 +107,7 @@ void fb_ucx_path_from_tables(const char *text, const char *operation, char *path
 	}
 }
 
-/* False: this version does not report it. */
+/* Asks UCX itself. False: this version does not report transports. */
 static bool ask(const struct fb_ucx *ucx, void *ep, char *path, size_t n)
 {
 	struct fb_ucx_transport transports[TRANSPORTS] = {{NULL, NULL}};

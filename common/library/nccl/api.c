@@ -46,7 +46,7 @@ int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
 		snprintf(reason, n, "%s is no NCCL: it has no %s", file, lacks);
 		return FB_EUNSUPPORTED;
 	}
-	/* The name under which later versions keep it, when they drop the public one. */
+	/* Later versions have the function under an internal name only. */
 	if (!found.ResetDebugInit) {
 		void *address = dlsym(found.handle, "ncclResetDebugInitInternal");
 
@@ -63,7 +63,7 @@ int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
 	return FB_OK;
 }
 
-/* Versions before 2.9 were coded with two digits less. */
+/* Versions before 2.9 have a number of fewer digits, 2708 for 2.7.8. */
 const char *fb_nccl_version_text(const struct fb_nccl *nccl, char text[FB_NCCL_NAME_CHARS])
 {
 	int v = nccl->version, major = v < 10000 ? v / 1000 : v / 10000;
@@ -91,7 +91,7 @@ bool fb_nccl_has(const struct fb_nccl *nccl, enum fb_nccl_feature feature, char 
 					"limits of CTAs", "2.17"},
 		[FB_NCCL_CTA_POLICIES] = {nccl->CommInitRankConfig && nccl->version >= 22703,
 					  "CTA policies", "2.27"},
-		/* They came together. */
+		/* One version brought all functions with configurations. */
 		[FB_NCCL_CALL_CONFIGS] = {nccl->AllReduceConfig && nccl->ScatterConfig,
 					  "configurations of calls", "2.31"},
 	};

@@ -49,9 +49,9 @@ struct fb_nccl_id {
 };
 
 /*
- * ncclConfig_t as of 2.32.3, whose `size` says how much of it counts: as of 2.27.3 up to nvls_ctas,
- * which versions before read as far as they know it; all of it from 2.32.3 on. NCCL gives members
- * behind `size` their defaults.
+ * ncclConfig_t as of 2.32.3. `size` says how many bytes are valid: all from 2.32.3 on; before that
+ * up to nvls_ctas, as in 2.27.3, of which older versions read the members that they know. NCCL
+ * gives members behind `size` their defaults.
  */
 struct fb_nccl_config {
 	size_t size;
@@ -74,8 +74,8 @@ struct fb_nccl_estimate {
 };
 
 /*
- * ncclCollConfig_t as of 2.31.2, whose selection names what a call may use, as
- * "RING_LL,RING_SIMPLE". Later versions give members that came after it their defaults.
+ * ncclCollConfig_t as of 2.31.2. `selection` names the algorithms and protocols that a call may
+ * use, such as "RING_LL,RING_SIMPLE". Later versions give members that were added their defaults.
  */
 struct fb_nccl_call_config {
 	size_t size;
@@ -124,7 +124,7 @@ struct fb_nccl {
 	int (*CommInitRankConfig)(fb_nccl_comm *comm, int nranks, struct fb_nccl_id id, int rank,
 				  struct fb_nccl_config *config);               /* 2.14 */
 	int (*CommFinalize)(fb_nccl_comm comm);                                 /* 2.14 */
-	/* Colour -1: this rank is in none of the new ones. `config` may be NULL. */
+	/* Colour -1: this rank is in no new communicator. `config` may be NULL. */
 	int (*CommSplit)(fb_nccl_comm comm, int colour, int key, fb_nccl_comm *made,
 			 struct fb_nccl_config *config);                        /* 2.18 */
 	int (*MemAlloc)(void **memory, size_t bytes);                           /* 2.19 */
@@ -137,7 +137,7 @@ struct fb_nccl {
 				    struct fb_nccl_id *ids,
 				    struct fb_nccl_config *config);             /* 2.23 */
 	void (*ResetDebugInit)(void);                                           /* 2.24 */
-	/* Called by those that stay, with the ranks that do not. */
+	/* Called by the ranks that stay; `excluded` are the others. */
 	int (*CommShrink)(fb_nccl_comm comm, int *excluded, int count, fb_nccl_comm *made,
 			  struct fb_nccl_config *config, int flags);            /* 2.27 */
 	int (*CommWindowRegister)(fb_nccl_comm comm, void *from, size_t bytes, void **window,
@@ -159,7 +159,7 @@ struct fb_nccl {
 			fb_nccl_comm *made, struct fb_nccl_config *config);     /* 2.29 */
 	int (*CommSuspend)(fb_nccl_comm comm, int flags);                       /* 2.29.7 */
 	int (*CommResume)(fb_nccl_comm comm);                                   /* 2.29.7 */
-	/* As those without Config, with what is to hold for the call; 2.31. */
+	/* 2.31: the same collectives with a configuration for this call. */
 	int (*AllReduceConfig)(const void *in, void *out, size_t count, int type, int op,
 			       fb_nccl_comm comm, void *stream,
 			       const struct fb_nccl_call_config *config);
@@ -209,17 +209,17 @@ enum fb_nccl_feature {
 	FB_NCCL_FEATURES,
 };
 
-/* Whether the loaded version has it: else "NCCL 2.18.5 has no symmetric windows (2.27 has)". */
+/* Whether the loaded version has it; else "NCCL 2.18.5 has no symmetric windows (2.27 has)". */
 bool fb_nccl_has(const struct fb_nccl *nccl, enum fb_nccl_feature feature, char *reason, size_t n);
 
-/* NCCL's numbers; the version that brought a type is checked by fb_nccl_can_type. */
+/* NCCL's numbers of types and operations; fb_nccl_can_type: whether this version has the type. */
 int fb_nccl_type(enum fb_datatype type);
 int fb_nccl_op(enum fb_redop op);
 bool fb_nccl_can_type(const struct fb_nccl *nccl, enum fb_datatype type, char *reason, size_t n);
 
 /*
- * 0 for success and for what is under way. Else prints the function, the result and NCCL's last
- * error, and returns FB_EUNSUPPORTED (what was asked for is refused), FB_EPEER (another rank
+ * 0 for the codes of success and of calls in progress. Else prints the function, the result and
+ * NCCL's last error, and returns FB_EUNSUPPORTED (NCCL refuses the request), FB_EPEER (another rank
  * failed) or FB_ESYS. comm may be NULL.
  */
 int fb_nccl_error(const struct fb_nccl *nccl, fb_nccl_comm comm, int code, const char *function);

@@ -10,8 +10,8 @@
 #include "common/library/nccl/dump.h"
 
 /*
- * Pretends nodes: NCCL takes ranks for neighbours whose host has the same name, and reads it
- * once. So its trees, rings and sockets between nodes run on one host; the user's own name stays.
+ * For --nodes-as: NCCL takes ranks with the same NCCL_HOSTID for ranks of one host, and reads it
+ * once. So its rings, trees and sockets between nodes run on one host. A user's value stays.
  */
 static void name_host(const struct fb_session *session)
 {
@@ -34,7 +34,7 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 		fb_nccl_dump_to(session->settings->csv, session->world->nranks);
 	err = fb_nccl_open(nccl, session->settings->nccl_library, why, FB_REASON_CHARS);
 
-	/* The list of loaded libraries has its path. */
+	/* Only the version: the facts have the paths of all loaded libraries. */
 	if (!err)
 		fb_fact(session, "library.libnccl.version", "%s",
 			fb_nccl_version_text(nccl, version));
@@ -114,8 +114,9 @@ bool fb_nccl_can_register(const struct fb_nccl *nccl, enum fb_nccl_registration 
 }
 
 /*
- * Segments are compared by their numbers, which all ranks have. On some ranks only, a new one may
- * have the address of a freed one: they would keep the communicator, and the job would hang.
+ * Segments are compared by their numbers, which are equal on all ranks, and not by address: on some
+ * ranks a new segment may have a freed one's address. These would keep the communicator while the
+ * others make a new one, and the job would hang.
  */
 static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *need)
 {
@@ -156,9 +157,8 @@ int fb_nccl_init_rank(const struct fb_nccl *nccl, fb_nccl_comm *comm, int nranks
 }
 
 /*
- * NCCL compares the two limits before it puts in the one that is not set, so it refuses a least
- * number of CTAs alone, as more than the most (2.17 to 2.30). So the most is given too: the value
- * that NCCL would put in, as many as it can have channels.
+ * NCCL 2.17 to 2.30 compares the limits of CTAs before it replaces an unset one, so it refuses a
+ * minimum without a maximum. So the maximum is set to NCCL's default, its number of channels.
  */
 static void complete(struct fb_nccl_config *config, int version)
 {
@@ -191,8 +191,8 @@ static int init(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_
 }
 
 /*
- * The whole part at once: buffers lie at the same offsets in it on all ranks, which symmetric
- * windows ask for.
+ * Registers the whole part, because in it buffers have the same offsets on all ranks, which
+ * symmetric windows require.
  */
 int fb_nccl_register(const struct fb_nccl *nccl, fb_nccl_comm comm, enum fb_nccl_registration how,
 		     const struct fb_segment *segment, int rank, void **registered)
@@ -223,7 +223,7 @@ void fb_nccl_deregister(const struct fb_nccl *nccl, fb_nccl_comm comm,
 		(void)nccl->CommWindowDeregister(comm, registered);
 }
 
-/* Collective; while NCCL_ALGO and NCCL_PROTO say what is needed. */
+/* Collective: makes the communicator while NCCL_ALGO and NCCL_PROTO are set for it. */
 static int make(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_nccl_group *g)
 {
 	struct fb_nccl_saved saved;

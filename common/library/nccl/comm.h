@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators: one for each combination of what NCCL fixes when a communicator is made (forced
- * algorithm and protocol, number of channels) and of the registration of buffers, which belongs
- * to a communicator. They are made when a case needs them first, and kept.
+ * Communicators: one for each combination of the properties that NCCL fixes when a communicator is
+ * made (forced algorithm and protocol, number of channels) and of registered buffers, which belong
+ * to a communicator. A case makes the one that it needs if it is missing, and it is kept.
  *
- * They block: a communicator that does not launches every group from a thread of its own, which
- * costs time and cannot be captured in a graph. What blocks is bounded by the watchdog's thread.
+ * They are blocking: a nonblocking communicator launches every group from its own thread, which
+ * costs time and cannot be captured in a graph. The watchdog ends calls that block for too long.
  */
 #ifndef FB_COMMON_LIBRARY_NCCL_COMM_H
 #define FB_COMMON_LIBRARY_NCCL_COMM_H
@@ -19,8 +19,8 @@
 
 /*
  * Collective over the group: the session's NCCL (--nccl-library), loaded at first use. All ranks
- * must have it, and in the same version, because with several versions they would only hang. With
- * --nodes-as NCCL takes pretended nodes for hosts (NCCL_HOSTID).
+ * must have the same version, because ranks with different versions would hang. With --nodes-as
+ * NCCL takes pretended nodes for hosts (NCCL_HOSTID).
  * `shared`: ranks share a GPU (fb_gpu.shared), which NCCL refuses. Returns the same on all ranks of
  * the group: 0 with *nccl, or FB_EUNSUPPORTED with the reason, *nccl zeroed.
  */
@@ -41,14 +41,14 @@ extern const char *const fb_nccl_registrations[FB_NCCL_REGISTRATIONS + 1];
 /* One of those names as a number. */
 enum fb_nccl_registration fb_nccl_registration_of(const char *name);
 
-/* Pure: whether this NCCL can register memory of the kind so. Writes the reason otherwise. */
+/* Pure: whether this NCCL can register this kind of memory that way. Else writes the reason. */
 bool fb_nccl_can_register(const struct fb_nccl *nccl, enum fb_nccl_registration how,
 			  const char *memory, char reason[FB_REASON_CHARS]);
 
 /*
- * Pure: a configuration in which nothing is chosen but that calls block, and that from 2.32 on
- * NVLink multicast is off where it is not allowed: a second time, as NCCL_NVLS_ENABLE=0 has said so
- * before, for whoever changes the environment after the start.
+ * Pure: a configuration with NCCL's defaults, but with blocking calls and, from 2.32 on, without
+ * NVLink multicast where it is not allowed. NCCL_NVLS_ENABLE=0 is set as well, but somebody may
+ * change the environment after the start.
  */
 struct fb_nccl_config fb_nccl_config_plain(const struct fb_nccl *nccl);
 
@@ -60,8 +60,8 @@ int fb_nccl_init_rank(const struct fb_nccl *nccl, fb_nccl_comm *comm, int nranks
 		      struct fb_nccl_id id, int rank, struct fb_nccl_config *config);
 
 /*
- * Registers the rank's whole part of the segment with the communicator; for `none` nothing. A
- * window is made by all ranks of it together. 0 or an error (printed). *registered is for the end.
+ * Registers the rank's whole part of the segment with the communicator, or nothing (FB_NCCL_NONE);
+ * collective for windows. 0 or an error (printed). *registered is for fb_nccl_deregister().
  */
 int fb_nccl_register(const struct fb_nccl *nccl, fb_nccl_comm comm, enum fb_nccl_registration how,
 		     const struct fb_segment *segment, int rank, void **registered);
@@ -74,8 +74,8 @@ void fb_nccl_deregister(const struct fb_nccl *nccl, fb_nccl_comm comm,
 struct fb_nccl_need {
 	struct fb_nccl_algo_proto choice;
 	enum fb_nccl_registration registration;
-	const struct fb_segment *segment; /* whose own part is registered; read while it is made */
-	int channels;                     /* as both limits of `ctas`; 0: those count */
+	const struct fb_segment *segment; /* this rank's part is registered; read only by _get() */
+	int channels;                     /* smallest and largest number; 0: limits are in ctas */
 	struct fb_nccl_ctas ctas;
 };
 
@@ -97,8 +97,8 @@ int fb_nccl_group_get(struct fb_nccl_group **list, const struct fb_nccl *nccl,
 		      struct fb_nccl_group **group);
 
 /*
- * Local: asks for errors that came up since (a rank that died). 0, or an error (printed) after
- * which the communicator is aborted, so that its kernels end.
+ * Local: asks for asynchronous errors (a rank that died). 0; or an error (printed), and the
+ * communicator is then aborted, so that its kernels end.
  */
 int fb_nccl_group_poll(const struct fb_nccl *nccl, struct fb_nccl_group *group);
 

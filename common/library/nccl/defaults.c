@@ -252,7 +252,7 @@ const char *fb_nccl_setting(const char *settings, const char *name)
 	size_t n = strlen(name);
 	const char *at = strstr(settings, name), *own = getenv(name);
 
-	/* Older versions do not report what was set. */
+	/* Older versions do not log the variables that were set. */
 	if (own)
 		return own;
 	while (at && !((at == settings || at[-1] == ';') && at[n] == '='))

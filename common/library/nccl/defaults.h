@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What NCCL's variables are by its source where nobody has set them. NCCL's log names only those
- * that were set, so a record without this would not say what ran.
+ * The defaults of NCCL's variables, from its source. NCCL's log names only variables that were set,
+ * so a record without the defaults would not say what ran.
  */
 #ifndef FB_COMMON_LIBRARY_NCCL_DEFAULTS_H
 #define FB_COMMON_LIBRARY_NCCL_DEFAULTS_H
@@ -12,10 +12,10 @@
 enum { FB_NCCL_DEFAULTS_CHARS = 8192 };
 
 /*
- * Writes "NCCL_BUFFSIZE=-2;..." of all variables with a number that the version has, but for those
- * in `settings` ("NAME=VALUE;...") or in the environment. Returns the version whose source was
- * read: this one (22809), or the last one before it that is known; 0, with an empty text: older
- * than all of these.
+ * Writes "NCCL_BUFFSIZE=-2;...": the defaults of all numeric variables of the version, except for
+ * variables in `settings` ("NAME=VALUE;...") or in the environment. Returns the version whose
+ * source the defaults are from: this one (22809), or the last known one before it; 0 with an empty
+ * text: this version is older than all known ones.
  */
 int fb_nccl_defaults(int version, const char *settings, char *text, size_t n);
 

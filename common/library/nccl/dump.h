@@ -9,18 +9,18 @@
 #include "common/system/group.h"
 
 /*
- * Local: where to, in a launch of so many ranks; by all of them, before their first communicator.
- * Nothing is written where the user has set NCCL_TOPO_DUMP_FILE or NCCL_GRAPH_DUMP_FILE, as NCCL
- * then writes these.
+ * Local: sets the folder, in a launch of so many ranks. All ranks call it before their first
+ * communicator. Nothing is written there if the user has set NCCL_TOPO_DUMP_FILE or
+ * NCCL_GRAPH_DUMP_FILE, as NCCL then writes the user's files.
  */
 void fb_nccl_dump_to(const char *folder, int nranks);
 
 /*
- * Around the making of a communicator of the group, by the process's one thread and until the call
- * has made it; to begin is collective. They set and unset NCCL's variables for the first one of
- * all ranks, so that neither the times of others nor the recorded environment change. All ranks do
- * so, though only one writes: where NCCL_TOPO_DUMP_FILE is set, NCCL (2.28) exchanges topologies
- * once more, and waits for ever for a rank that does not.
+ * To be called around the making of a communicator of the group, by one thread; begin is
+ * collective. They set and unset NCCL's variables for the first communicator of all ranks only, so
+ * that neither the times of others nor the recorded environment change. All ranks set them, though
+ * only one writes: with NCCL_TOPO_DUMP_FILE NCCL (2.28) exchanges topologies once more, and would
+ * wait for ever for a rank without it.
  */
 void fb_nccl_dump_begin(const struct fb_group *group);
 void fb_nccl_dump_end(void);

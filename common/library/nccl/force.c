@@ -26,8 +26,8 @@ enum { AR = 1, AG = 2, RS = 4, BC = 8, RE = 16 }; /* bits of the same */
 static const struct algorithm {
 	const char *name, *tag; /* tag: of the configuration of a call */
 	int protocols, collectives;
-	bool multicast;       /* works by it */
-	bool between_nodes;   /* needs several */
+	bool multicast;       /* uses NVLink multicast */
+	bool between_nodes;   /* needs several nodes */
 	const char *variable; /* that has to be 1, or NULL */
 } algorithms[] = {
 	{"ring", "RING", ALL_PROTOCOLS, AR | AG | RS | BC | RE, false, false, NULL},
@@ -276,7 +276,7 @@ bool fb_nccl_algo_proto_can(const struct fb_nccl_algo_proto *choice, enum fb_col
 		snprintf(reason, n, "NCCL has no barrier");
 		return false;
 	}
-	/* Seen with 2.28.3: such a launch came back only when the kernel gave up. */
+	/* With 2.28.3 such a launch returned only after the blocking kernel had given up. */
 	if (place->held) {
 		snprintf(reason, n, "NCCL's graphs are not launched behind a blocking kernel");
 		return false;

@@ -3,9 +3,9 @@
  * NCCL's algorithms and protocols, for which collectives each of them exists, and how a
  * communicator is made to use one.
  *
- * NCCL reads NCCL_ALGO and NCCL_PROTO when a communicator is made, not once per process (its
- * other variables it caches). So every choice gets a communicator of its own, made while the two
- * variables say it, and all of them live in one process beside each other.
+ * NCCL reads NCCL_ALGO and NCCL_PROTO whenever a communicator is made, while it reads other
+ * variables once in a process. So every choice has its own communicator, made while the two
+ * variables name the choice, and one process can have all of them at the same time.
  */
 #ifndef FB_COMMON_LIBRARY_NCCL_FORCE_H
 #define FB_COMMON_LIBRARY_NCCL_FORCE_H
@@ -31,10 +31,10 @@ int fb_nccl_algo_proto_list(const char *list,
 			    struct fb_nccl_algo_proto choices[FB_NCCL_MOST_ALGO_PROTOS],
 			    FILE *errors);
 
-/* The choice of these names, with names of static storage; "library" for unknown ones. */
+/* The choice with these names, which are copied to static ones; "library" for unknown names. */
 struct fb_nccl_algo_proto fb_nccl_algo_proto_named(const char *algorithm, const char *protocol);
 
-/* The inputs of a choice beside the collective. */
+/* What decides beside the collective whether NCCL has a choice. */
 struct fb_nccl_place {
 	int nranks, nnodes;
 	bool multicast; /* allowed */
@@ -52,10 +52,10 @@ bool fb_nccl_is_forced(const struct fb_nccl_algo_proto *choice);
 bool fb_nccl_is_symmetric(const struct fb_nccl_algo_proto *choice);
 
 /*
- * What NCCL's kernels may be made of, chosen by a communicator or by a call. Zeroes: NCCL chooses.
- * Smallest and largest number of CTAs (thread blocks), its policy (index in fb_nccl_policies) and
- * CTAs of a cluster (index in fb_nccl_clusters). `poll` is of this program alone: how often a
- * waiting rank asks for errors (index in fb_nccl_polls).
+ * Settings of a communicator or a call for the launch of NCCL's kernels; 0: NCCL chooses. Smallest
+ * and largest number of CTAs (thread blocks), policy (index in fb_nccl_policies) and CTAs per
+ * cluster (index in fb_nccl_clusters). `poll` is no setting of NCCL but of this program: how often
+ * a waiting rank asks for errors (index in fb_nccl_polls).
  */
 struct fb_nccl_ctas {
 	int min, max, policy, cluster, poll;
@@ -77,8 +77,8 @@ int fb_nccl_cluster_number(const struct fb_nccl_ctas *ctas);
 enum { FB_NCCL_SELECTION_CHARS = 96 };
 
 /*
- * What a configuration of a call has to name for the choice: "RING_LL", or "TREE_SIMPLE,TREE_LL,
- * TREE_LL128" without blanks where the protocol is NCCL's. "" for a choice that is not forced.
+ * fb_nccl_call_config.selection for the choice: "RING_LL", or where NCCL chooses the protocol
+ * "TREE_SIMPLE,TREE_LL,TREE_LL128". "" for a choice that is not forced.
  */
 void fb_nccl_selection(const struct fb_nccl_algo_proto *choice, char text[FB_NCCL_SELECTION_CHARS]);
 
@@ -88,8 +88,8 @@ struct fb_nccl_saved {
 };
 
 /*
- * Sets the two variables around the making of a communicator, and puts back what was there. Of a
- * choice that is not forced the user's own values stay. 0 or FB_ENOMEM (printed).
+ * Set the two variables around the making of a communicator, and restore them. For a choice that is
+ * not forced the user's values stay. 0 or FB_ENOMEM (printed).
  */
 int fb_nccl_force_begin(const struct fb_nccl_algo_proto *choice, struct fb_nccl_saved *saved);
 void fb_nccl_force_end(struct fb_nccl_saved *saved);

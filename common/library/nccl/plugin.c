@@ -17,12 +17,12 @@ static const char variable[] = "NCCL_TUNER_PLUGIN";
 /* State that is opened once. */
 struct opened {
 	struct fb_nccl_plugin plugin;
-	void *library; /* NULL: closed, because another rank has none */
+	void *library; /* NULL: closed, because another rank could not open it */
 };
 
 static bool in_use;
 
-/* Whether a line of the file is NAME=VALUE, of which NCCL makes a variable. */
+/* Whether the file has a line NAME=VALUE, which NCCL takes like a variable. */
 static bool is_in_file(const char *path, const char *name)
 {
 	FILE *file = fopen(path, "r");
@@ -49,7 +49,7 @@ static bool is_set(const char *name)
 	return getenv(name) || is_in_file(path, name) || is_in_file("/etc/nccl.conf", name);
 }
 
-/* NCCL reads its variables before it asks a tuner. `careful`: no other plugin may bring a tuner. */
+/* Whether no variable overrides tuners. `careful`: and no other plugin may have one. */
 static bool is_free(bool careful, char why[FB_REASON_CHARS])
 {
 	static const char *const taken[] = {variable, "NCCL_ALGO", "NCCL_PROTO", "NCCL_NET_PLUGIN"};
@@ -97,7 +97,7 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 	return FB_EUNSUPPORTED;
 }
 
-/* If it is in use, NCCL has loaded it too. */
+/* Does not close the library, because NCCL may use it. */
 static void close_once(void *thing)
 {
 	(void)thing;
@@ -106,7 +106,7 @@ static void close_once(void *thing)
 static const struct fb_once once = {
 	.bytes = sizeof(struct opened), .open = open_once, .close = close_once};
 
-/* Version 3 of the interface, and a log that names what ran, are in all versions from 2.24 on. */
+/* From 2.24 on all versions have interface version 3 and log which algorithm and protocol ran. */
 int fb_nccl_plugin_use(struct fb_nccl_plugin *plugin, const struct fb_nccl *nccl,
 		       const struct fb_session *session, const struct fb_group *group,
 		       char why[FB_REASON_CHARS])

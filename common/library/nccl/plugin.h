@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This project's tuner plugin (tuner.h), loaded by a program that then names before each call what
- * NCCL is to use. So calls of one communicator can be forced one by one in versions that have no
- * configurations of calls, which came with 2.31.
+ * This project's tuner plugin (tuner.h), loaded by a program that names before each call which
+ * algorithm and protocol NCCL is to use. So calls of one communicator can be forced one by one in
+ * versions before 2.31, which have no configurations of calls.
  */
 #ifndef FB_COMMON_LIBRARY_NCCL_PLUGIN_H
 #define FB_COMMON_LIBRARY_NCCL_PLUGIN_H
@@ -34,7 +34,7 @@ int fb_nccl_plugin_use(struct fb_nccl_plugin *plugin, const struct fb_nccl *nccl
 /* Local: whether NCCL_TUNER_PLUGIN is what this process has set, not the user. */
 bool fb_nccl_plugin_in_use(void);
 
-/* Local: what calls from now on are to use; NULL, or a choice that is not forced: NCCL chooses. */
+/* Local: sets what later calls use; with NULL, or a choice that is not forced, NCCL chooses. */
 void fb_nccl_plugin_force(const struct fb_nccl_plugin *plugin,
 			  const struct fb_nccl_algo_proto *choice);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A profiler plugin of NCCL, which the programs have for their own calls (watch.h) and which is
- * there for any job: libfabricbench-nccl.so, by
+ * A profiler plugin of NCCL. The programs contain it for their own calls (watch.h), and any other
+ * job can use it as libfabricbench-nccl.so:
  *
  *	NCCL_PROFILER_PLUGIN=/path/libfabricbench-nccl.so FB_NCCL_PROFILE=folder mpirun ...
  *
@@ -20,7 +20,7 @@
 
 #include "common/library/nccl/profiler_record.h"
 
-/* Here, so that a program that watches is also linked with the tables that NCCL looks for. */
+/* Defined here, so that programs with watch.c are linked with the tables that NCCL looks for. */
 const struct fb_nccl_watcher *fb_nccl_watcher;
 
 enum {
@@ -48,7 +48,7 @@ static const struct {
 	{"all", SINCE_6},
 };
 
-/* The events of the two variables; -1: a name is none (printed). */
+/* The mask of the events that the two variables name; -1: a name is unknown (printed). */
 static int asked(void)
 {
 	const char *list = getenv("FB_NCCL_PROFILE_EVENTS"), *channels;
@@ -75,7 +75,7 @@ static int asked(void)
 	channels = getenv("FB_NCCL_PROFILE_CHANNELS");
 	if (channels && *channels && *channels != '0')
 		mask |= FB_NCCL_EVENT_KERNEL_CHANNEL;
-	/* Lines of what belongs to calls name these. */
+	/* Lines of steps, parts and channels name the event that they belong to. */
 	if (mask & FB_NCCL_EVENT_PROXY_STEP)
 		mask |= FB_NCCL_EVENT_PROXY_OP;
 	if (mask & COPIES_PARTS)
@@ -85,7 +85,7 @@ static int asked(void)
 	return mask;
 }
 
-/* 2 is ncclSystemError: NCCL then goes on without the plugin. */
+/* Returns 0, or 2 (ncclSystemError): NCCL then goes on without the plugin. */
 static int open_profile(void **context, int *mask, int known, uint64_t hash, int rank)
 {
 	struct fb_nccl_profile *profile = NULL;
@@ -135,7 +135,7 @@ static int init_6(void **context, uint64_t hash, int *mask, const char *name, in
 	return open_profile(context, mask, SINCE_6, hash, rank);
 }
 
-/* An event of the rank that it names, or -1 where NCCL names none: of the communicator's. */
+/* Begins an event of the rank that NCCL names; rank -1 stands for the communicator's rank. */
 #define RECORD(rank_, peer_, ...)                                                                  \
 	fb_nccl_record_begin(context, handle, &(struct fb_nccl_record){                            \
 		.rank = (rank_), .peer = (peer_), .channel = -1, .step = -1,                       \
@@ -146,7 +146,7 @@ static uint64_t number_of(const struct fb_nccl_record *parent)
 	return parent ? parent->number : 0;
 }
 
-/* Writes the call's description, and the channel's. `call` may be NULL. */
+/* The line of a channel has the members of its call, which may be NULL, and its own. */
 static int begin_channel(void *context, void **handle, const struct fb_nccl_record *call, int rank,
 			 int channel, uint64_t start)
 {
@@ -212,9 +212,9 @@ static int begin_copies(void *context, void **handle, const struct fb_nccl_recor
 }
 
 /*
- * Whether the event is of this process. Where a rank of another process has its messages sent by
- * this one (PXN), NCCL passes that rank's context on, which points nowhere here; the steps of such
- * an operation have no parent, as it has no handle.
+ * Whether the event belongs to this process. With PXN this process sends another rank's messages,
+ * and NCCL passes that rank's context, which is a pointer of the other process. Steps of such an
+ * operation have no parent, as the operation got no handle.
  */
 #define OWN_2(e) true
 #define OWN_3(e) true
@@ -224,7 +224,7 @@ static int begin_copies(void *context, void **handle, const struct fb_nccl_recor
 #define OWN_6(e) OWN_4(e)
 #define OWN_7(e) OWN_4(e)
 
-/* In all versions the members have the same names, not the same places. */
+/* The members have the same names in all versions, but not the same offsets. */
 #define START(version)                                                                             \
 	static int start_##version(void *context, void **handle, void *event)                      \
 	{                                                                                          \

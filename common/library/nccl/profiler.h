@@ -31,8 +31,8 @@ enum {
 };
 
 /*
- * States. The end of a channel's work has arguments that begin with it, an uint64_t; those of a
- * proxy step begin with the bytes moved, a size_t; that of appended operations with their number.
+ * States. Their arguments begin with: KERNEL_CHANNEL_STOP: the time, an uint64_t; states of a proxy
+ * step: the bytes moved, a size_t; CONTROL_APPENDED: the number of operations.
  */
 enum {
 	FB_NCCL_STATE_SEND_GPU_WAIT = 8,
@@ -50,7 +50,7 @@ enum {
 	FB_NCCL_STATE_KERNEL_CHANNEL_STOP = 22,
 };
 
-/* A channel of a kernel; its parent is the call. In ns of the GPU's timer. */
+/* A channel of a kernel, whose parent is the call. Times are in ns of the GPU's timer. */
 #define FB_NCCL_CHANNEL_4                                                                          \
 	uint8_t id;                                                                                \
 	uint64_t start;
@@ -102,7 +102,7 @@ struct fb_nccl_proxy {
 	bool within_batch;                                                                         \
 	uint32_t batch_size, batches, ce_number;                                                   \
 	void *stream;
-/* Parts of it: a wait for all ranks before the copies or (`complete`) behind them, and a batch. */
+/* Its parts: a wait for all ranks before the copies or (`complete`) after them; and a batch. */
 #define FB_NCCL_COPIES_WAIT_6                                                                      \
 	bool complete;                                                                             \
 	int ranks;
@@ -131,7 +131,7 @@ struct fb_nccl_proxy {
 	size_t count;                                                                              \
 	int peer;
 
-/* Numbers where later versions have names. */
+/* Version 1 has numbers where later versions have names. */
 struct fb_nccl_event_1 {
 	uint8_t type;
 	void *parent;
@@ -240,7 +240,7 @@ struct fb_nccl_event_7 {
 	};
 };
 
-/* What NCCL calls; `init` differs between versions, the others in the event's type only. */
+/* The functions that NCCL calls. Between versions `init` differs; `start` has other event types. */
 struct fb_nccl_profiler {
 	const char *name;
 	void (*init)(void); /* cast to the version's type, below */

@@ -19,7 +19,7 @@ struct fb_nccl_profile {
 	FILE *csv, *trace;
 	int rank, mask;
 	bool first;
-	/* [RECENT] events to which others belong later; NULL: no such events are requested */
+	/* [RECENT] events that later events may name as parents; NULL: none will */
 	struct fb_nccl_record *recent;
 	uint64_t events, kept;
 };
@@ -57,7 +57,7 @@ int fb_nccl_profile_open(struct fb_nccl_profile **profile, uint64_t hash, int ra
 	if (fb_nccl_watcher)
 		return 0;
 	*profile = NULL;
-	/* Versions that do not name the communicator. */
+	/* Some versions do not give the communicator's hash. */
 	if (!hash)
 		hash = (uint64_t)now_us();
 	p->csv = create("csv", hash, rank);
@@ -138,7 +138,7 @@ int fb_nccl_record_begin(struct fb_nccl_profile *p, void **handle,
 
 enum { GPU_WAIT, PEER_WAIT, WAIT, FLUSH_WAIT, WAITS };
 
-/* The thing that a proxy step waits for in a state; -1: in none of these. */
+/* Which wait of a proxy step the state begins; -1: none. */
 static int wait_of(int state)
 {
 	switch (state) {
@@ -157,7 +157,7 @@ static int wait_of(int state)
 	}
 }
 
-/* The work of the proxy's thread, which its event names first. */
+/* The name of what the proxy's thread does from this state on. */
 static const char *control_of(int state)
 {
 	static const char *const names[] = {"idle", "active", "sleep", "wakeup", "append",
@@ -197,7 +197,7 @@ static const char *text(const char *t)
 	return t ? t : "";
 }
 
-/* How long a step waited so: until the next wait that it began, or its end. */
+/* Writes how long each wait of a step took: until the next wait began or the step ended. */
 static void put_waits(const struct fb_nccl_record *e, double end_us, FILE *out)
 {
 	for (int w = 0; w < WAITS; w++) {
@@ -213,7 +213,7 @@ static void put_waits(const struct fb_nccl_record *e, double end_us, FILE *out)
 	fputc('\n', out);
 }
 
-/* A number, or nothing for what is not there. */
+/* Writes the number, or an empty field if it is not `there`. */
 static void put_number(bool there, uint64_t number, FILE *out)
 {
 	fputc(',', out);

@@ -25,28 +25,28 @@ struct fb_nccl_record {
 	int step, steps;             /* of the proxy; step -1: none */
 	uint64_t bytes;              /* of a step, or of a chunk of an operation */
 	uint64_t parent;             /* the number of an event; 0: none */
-	bool leaf;                   /* it has no children: its memory ends with it */
+	bool leaf;                   /* no other event names it: it is freed at its end */
 	/* The rest is this module's. */
 	struct fb_nccl_profile *profile;
 	uint64_t number;
 	double start_us;
-	double state_us[4]; /* of a step, when it began to wait as its line says */
+	double state_us[4]; /* of a step: when each of its waits began */
 	bool kept;
 };
 
 /*
- * Creates the files in FB_NCCL_PROFILE for events of the mask's types. `keeps`: there are such
- * that name others as their parents, which have ended by then. Free by fb_nccl_profile_close.
+ * Creates the files in FB_NCCL_PROFILE for events of the mask's types. `keeps`: events stay in
+ * memory after their end, because later events name them as parents. Free by fb_nccl_profile_close.
  */
 int fb_nccl_profile_open(struct fb_nccl_profile **profile, uint64_t hash, int rank, int mask,
 			 bool keeps);
 int fb_nccl_profile_close(struct fb_nccl_profile *profile);
 
 /*
- * A program that watches its own calls (watch.h): no files are written, and the program is notified
- * of each communicator, of each event when it begins, and of events with a handle also when they
- * end. `begun` gives the handle of an event that is no channel, with `kept` set; NULL: it has none.
- * Channels have it as their parent. Plugins for other jobs have no watcher: NULL.
+ * A program that watches its own calls (watch.h) has these functions called instead of writing
+ * files: for each communicator, for each begin of an event, and for the end of events with a
+ * handle. For an event that is no channel, `begun` returns the handle, with `kept` set, or NULL;
+ * channels name that handle as their parent. In the plugin for other jobs the pointer is NULL.
  */
 struct fb_nccl_watcher {
 	void (*opened)(int *mask, int known); /* the mask that NCCL reads, and the events it has */
@@ -55,17 +55,17 @@ struct fb_nccl_watcher {
 };
 extern const struct fb_nccl_watcher *fb_nccl_watcher;
 
-/* Whether events of the type were asked for: NCCL also gives those to which such belong. */
+/* Whether events of the type were asked for: NCCL also reports the parents of those. */
 bool fb_nccl_profile_wants(const struct fb_nccl_profile *profile, int type);
 
 /*
- * Begins an event. Without memory it is not written, and *handle is NULL. Who watches has no
- * handles of events of the API: NCCL 2.28 to 2.30 would end these once more with each later call.
+ * Begins an event. Without memory it is not written, and *handle is NULL. A watcher gives no handle
+ * to events of the API, because NCCL 2.28 to 2.30 would end them again with each later call.
  */
 int fb_nccl_record_begin(struct fb_nccl_profile *profile, void **handle,
 			 const struct fb_nccl_record *what);
 
-/* As NCCL has them for its plugins; `handle` may be NULL. */
+/* NCCL's functions of the same name for plugins; `handle` may be NULL. */
 int fb_nccl_record_state(void *handle, int state, void *arguments);
 int fb_nccl_record_end(void *handle);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A tuner plugin of NCCL, in libfabricbench-nccl.so: what a table says (tuner.h), for any job:
+ * A tuner plugin of NCCL, in libfabricbench-nccl.so. It chooses by a table (tuner.h), in any job:
  *
  *	NCCL_TUNER_PLUGIN=/path/libfabricbench-nccl.so FB_NCCL_TABLE=file mpirun ...
  *
- * or what the program names before each call that has loaded the plugin itself (plugin.h).
+ * or as a program that has loaded the plugin itself demands before each call (plugin.h).
  */
 #include "common/library/nccl/tuner.h"
 
@@ -15,7 +15,7 @@
 
 enum { SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, MOST_RULES = 1024 };
 
-/* NCCL's numbers of these are their places here. */
+/* NCCL's numbers of functions, algorithms and protocols are indices in these lists. */
 static const char *const functions[] = {"broadcast", "reduce", "allgather", "reducescatter",
 					"allreduce"};
 static const char *const algorithms[] = {"tree", "ring", "collnetdirect", "collnetchain", "nvls",
@@ -33,8 +33,8 @@ struct table {
 };
 
 /*
- * The cell that a program forces. NCCL may ask in a thread that it has started for the call, which
- * therefore sees what the program set before it.
+ * The cell that a program forces. NCCL may ask from a thread that it has started for the call;
+ * starting a thread makes the program's earlier stores visible to it.
  */
 static struct {
 	bool by_program;          /* so no table is needed */
@@ -52,7 +52,7 @@ static int number_of(const char *name, const char *const *names, size_t n)
 
 #define NUMBER_OF(name, names) number_of(name, names, sizeof(names) / sizeof((names)[0]))
 
-/* 1: a rule; 0: nothing on the line; -1: no rule (printed). */
+/* 1: the line has a rule; 0: it is empty; -1: it is wrong (printed). */
 static int parse(const char *line, int number, struct rule *rule)
 {
 	char function[32], algorithm[32], protocol[32], more;
@@ -106,7 +106,7 @@ static void force_cells(float *costs, int nalgorithms, int nprotocols)
 	forced.obeyed += possible;
 }
 
-/* A table that is not there or wrong is an error, so that no job runs untuned unnoticed. */
+/* A table that is missing or wrong is an error, so that no job runs without it unnoticed. */
 static int open_table(void **context)
 {
 	const char *file = getenv("FB_NCCL_TABLE");
@@ -174,7 +174,7 @@ static int choose_2(void *context, int function, size_t bytes, int collnet, int 
 	const struct rule *rule = find(context, function, bytes);
 
 	(void)operations;
-	/* NCCL runs what it gets here, also what it does not have; only ring and tree have LL. */
+	/* NCCL checks no choice here, so this does. Only ring and tree have LL. */
 	if (!rule || !(has[rule->algorithm] >> function & 1) ||
 	    (rule->algorithm > 1 && rule->protocol != 2) ||
 	    (!collnet && (rule->algorithm == 2 || rule->algorithm == 3)) ||
@@ -201,7 +201,7 @@ static int choose_4(void *context, int function, size_t bytes, int operations, f
 	}
 	if (!rule || rule->algorithm >= nalgorithms || rule->protocol >= nprotocols)
 		return 0;
-	/* The table is one array, whatever its type says. Below 0: not possible here. */
+	/* The costs are one array, despite their type. Below 0: NCCL cannot use the cell here. */
 	cell = (float *)(void *)costs + rule->algorithm * nprotocols + rule->protocol;
 	if (*cell < 0)
 		return 0;

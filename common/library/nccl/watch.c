@@ -13,7 +13,7 @@
 enum {
 	CALLS = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_COLL_API |
 		FB_NCCL_EVENT_P2P_API | FB_NCCL_EVENT_CE_COLL,
-	MOST_WAITS = 100, /* of a millisecond */
+	MOST_WAITS = 100, /* each of a millisecond */
 	MARKS = 64,
 };
 
@@ -24,10 +24,10 @@ static struct {
 	int *mask; /* NCCL's own, the same for all communicators; NULL: it has no plugin */
 	int known, wanted;
 	struct fb_nccl_seen seen;
-	/* Handles of collectives, sends and receives, with the number of their begin. */
+	/* The handle of all events between a begin and its end, with the number of the begin. */
 	struct fb_nccl_record mark[MARKS];
 	uint64_t number;
-	int expected, begun, ended; /* channels; those have ended of which both times are told */
+	int expected, begun, ended; /* channels; ended: those with both times reported */
 	uint64_t gpu_begin, gpu_end;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -47,7 +47,7 @@ static void opened(int *mask, int known)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-/* NCCL's own thread may report a channel when the next call is watched already. */
+/* Whether the channel belongs to an earlier begin: NCCL's own thread may report it late. */
 static bool is_late(const struct fb_nccl_record *e)
 {
 	return e->channel >= 0 && e->parent && e->parent != watch.number;
@@ -85,7 +85,7 @@ static void *begun(const struct fb_nccl_record *e)
 	return handle;
 }
 
-/* A channel of a kernel: the call lasts from the first one's begin to the last one's end. */
+/* The end of a channel. The call lasts from the first channel's begin to the last one's end. */
 static void ended(const struct fb_nccl_record *e)
 {
 	pthread_mutex_lock(&watch.lock);
@@ -124,7 +124,7 @@ void fb_nccl_watch_begin(bool gpu)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-/* Whether all channels that the call reported have ended. With the lock. */
+/* Whether NCCL has reported the end of all channels. The caller holds the lock. */
 static bool is_told(void)
 {
 	return watch.begun >= watch.expected && watch.begun == watch.ended;

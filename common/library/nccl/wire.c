@@ -13,7 +13,7 @@
 
 enum { LINE_CHARS = 1024, WAY_CHARS = 64 };
 
-/* The text behind `before` in the line, up to one of `ends`; false: the line has it not. */
+/* The text behind `before` in the line, up to one of `ends`; false: the line has no `before`. */
 static bool text_behind(const char *line, const char *before, const char *ends, char *text,
 			size_t n)
 {
@@ -40,8 +40,8 @@ static void name_parts(const char *parts, char *name, size_t n)
 
 /*
  * The device of that number in "[0]mlx5_0:1/RoCE [RO]; ...", with its port, or the interface in
- * "[0]eth0:10.0.0.1<0>"; the number itself where the log has no name. Behind a port there may be
- * its rail and plane, "mlx5_0:1:3:2" (2.30), and a device may be of two ports (2.20 to 2.23):
+ * "[0]eth0:10.0.0.1<0>"; the number itself where the log has no name. The port may be followed by
+ * its rail and plane, "mlx5_0:1:3:2" (2.30), and a device may have two ports (2.20 to 2.23):
  * "[0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE}".
  */
 static void name_device(const struct fb_nccl_setup *setup, bool port, int number, char *name,
@@ -91,14 +91,14 @@ static void add_path(struct fb_nccl_wire *wire, const char *way)
 	size_t used = strlen(wire->via), n = strlen(way);
 	const char *at = strstr(wire->via, way);
 
-	/* As a whole word of the list. */
+	/* Looks for the way as a whole item of the list. */
 	while (at && ((at > wire->via && at[-1] != ' ') || (at[n] && at[n] != ',')))
 		at = strstr(at + 1, way);
 	if (!at && used + n + 3 < sizeof(wire->via))
 		snprintf(wire->via + used, sizeof(wire->via) - used, "%s%s", used ? ", " : "", way);
 }
 
-/* "Channel 00/0 : 0[0] -> 1[1] [send] via ..."; the sender's log has what it receives on. */
+/* "Channel 00/0 : 0[0] -> 1[1] [send] via ...". Lines of receives are skipped: senders log them. */
 static void parse_channel(const char *line, struct fb_nccl_wire *wire)
 {
 	char text[WAY_CHARS], way[WAY_CHARS];
@@ -113,7 +113,7 @@ static void parse_channel(const char *line, struct fb_nccl_wire *wire)
 	}
 }
 
-/* In versions that report it at level INFO only. */
+/* Texts by which some versions report a slower path at level INFO only. */
 static const char *const slower[] = {"unable to enable P2P", "falling back", "Falling back"};
 
 static void parse_warning(const char *line, struct fb_nccl_wire *wire)
@@ -130,7 +130,7 @@ static void parse_warning(const char *line, struct fb_nccl_wire *wire)
 		snprintf(wire->warning, sizeof(wire->warning), "%s", text + strlen("NCCL WARN "));
 }
 
-/* Takes the text behind `before`, without blanks at its ends, if the log had nothing of it yet. */
+/* Takes the text behind `before`, without blanks at its ends, unless an earlier line had it. */
 static bool take(const char *line, const char *before, const char *ends, char *text, size_t n)
 {
 	char found[LINE_CHARS];
@@ -189,8 +189,8 @@ static bool parse_channels(const char *line, struct fb_nccl_setup *setup)
 }
 
 /*
- * "NCCL_IB_HCA set by environment to mlx5_0." What this program sets for a communicator or its log
- * is no setting of the launch.
+ * "NCCL_IB_HCA set by environment to mlx5_0." Variables that this program itself sets, for a
+ * communicator or for the log, are not settings of the launch.
  */
 static bool parse_setting(const char *line, struct fb_nccl_setup *setup)
 {
@@ -242,8 +242,8 @@ static bool parse_direct(const char *line, struct fb_nccl_setup *s)
 }
 
 /*
- * "NET/IB : Made virtual device [4] name=mlx5_0+mlx5_1 speed=400000 ndevs=2" (2.24): ports that are
- * used as one device of this number. Behind the others in the list; those of one port are there.
+ * "NET/IB : Made virtual device [4] name=mlx5_0+mlx5_1 speed=400000 ndevs=2" (2.24): several ports
+ * that are used as one device of this number. Appended to the list, which has the single ports.
  */
 static bool parse_merged(const char *line, struct fb_nccl_setup *s)
 {
@@ -313,7 +313,7 @@ void fb_nccl_wire_facts(const struct fb_session *session, int version,
 		{"nccl.settings", setup->settings},
 	};
 	char *text = malloc(FB_NCCL_DEFAULTS_CHARS);
-	/* If a part of the settings is not known, the rest is not known either. */
+	/* If the settings were cut, nobody knows which variables have their defaults. */
 	int source = text && !setup->settings_cut
 			     ? fb_nccl_defaults(version, setup->settings, text,
 						FB_NCCL_DEFAULTS_CHARS)

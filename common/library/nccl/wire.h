@@ -3,8 +3,8 @@
  * The path of NCCL's bytes, read from its log (NCCL_DEBUG=INFO; subsystems INIT, BOOTSTRAP, ENV,
  * GRAPH, P2P, SHM, NET).
  *
- * A rank writes a line for each connection it sends on, when an algorithm is first used; which
- * interfaces there are it writes once in a process. So what is known of a communicator adds up.
+ * A rank logs a line for each connection that it sends on, when an algorithm is first used, and its
+ * network interfaces once in a process. So facts about a communicator are collected call by call.
  */
 #ifndef FB_COMMON_LIBRARY_NCCL_WIRE_H
 #define FB_COMMON_LIBRARY_NCCL_WIRE_H
@@ -20,7 +20,7 @@ struct fb_session;
 struct fb_nccl_setup {
 	char network[32];    /* "IB", "Socket" or a plugin's name */
 	char devices[768];   /* with their numbers: "[0]mlx5_0:1/RoCE [RO]"; 16 adapters, merged */
-	char bootstrap[96];  /* by which ranks find each other: "eth0:10.0.0.1<0>" */
+	char bootstrap[96];  /* interface of the bootstrap: "eth0:10.0.0.1<0>" */
 	char channels[128];  /* "24 coll, 24 collnet, 16 nvls, 32 p2p, 2 p2p per peer" */
 	char ring[256];      /* of channel 0, in its order: "0 1 2 3" */
 	char graph[128];     /* the search for rings: "crossNic 0, nChannels 12, bw ..." */
@@ -37,7 +37,7 @@ struct fb_nccl_setup {
 struct fb_nccl_wire {
 	struct fb_nccl_setup setup;
 	char via[320];     /* "P2P/CUMEM", "SHM/direct", "NET/IB/mlx5_0:1/GDRDMA"; each once */
-	int warnings;      /* lines of level WARN, and those that report a slower way */
+	int warnings;      /* lines of level WARN, and lines that report a slower path */
 	char warning[128]; /* the first one */
 };
 
@@ -45,8 +45,8 @@ struct fb_nccl_wire {
 void fb_nccl_wire_parse(const char *log, struct fb_nccl_wire *wire);
 
 /*
- * Local: the setup in the log, as facts of the launch, such as "nccl.ring", and the defaults of the
- * variables that were not set in this version (22809); see defaults.h.
+ * Local: adds the setup to the facts of the launch, such as "nccl.ring", and this version's (22809)
+ * defaults of the variables that were not set; see defaults.h.
  */
 void fb_nccl_wire_facts(const struct fb_session *session, int version,
 			const struct fb_nccl_setup *setup);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mover store_gpu: between GPU memory and a file of each rank, through pinned host memory. It is
- * what movers copy and store do one after the other, by slots: while one slot's bytes go to the
+ * Mover store_gpu: between GPU memory and a file of each rank, through pinned host memory. Movers
+ * copy and store work one after the other on slots of that memory: while one slot's bytes go to the
  * disk, the GPU fills the next one. As with mover store (store.h) the `remote` places are places
- * in the file, and forms are that mover's.
+ * in the file, and the forms are those of mover store.
  *
- * A move is cut into chunks of at most a slot. Slots are given to chunks in turn when the move is
- * prepared, because both of a chunk's moves are made then. The copy is a GET in both directions,
- * because a GET is done when its bytes are in place, while a PUT would need a notice. Chunks begin
- * in order, so a slot that is not free yet holds back those behind.
+ * A move is cut into chunks of at most a slot. Chunks get their slots when the move is prepared,
+ * one after the other, because each chunk's moves of copy and of store are made then. The copy is a
+ * GET in both directions, because a GET is done when its bytes are in place, while a PUT would need
+ * a notice. Chunks begin in order, so a slot that is not free yet delays all later chunks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 enum { SLOTS = FB_STORE_DEPTH, SLOT = FB_STORE_REQUEST, STAGES = 2 };
 
 struct chunk {
-	struct fb_move *stage[STAGES]; /* out: copied, written; back: read, copied */
+	struct fb_move *stage[STAGES]; /* PUT: copy, then write; GET: read, then copy */
 	int at;                        /* the stage that is under way */
 	struct gpu_move *move;
 };
@@ -40,8 +40,8 @@ struct gpu_store {
 	struct fb_mover mover;
 	struct fb_mover *copy, *store;
 	struct fb_segment slots;
-	struct fb_region *copied, *stored; /* the slots, as the two know them */
-	struct chunk *slot[SLOTS];         /* what has it; NULL: it is free */
+	struct fb_region *copied, *stored; /* the slots as regions of copy and of store */
+	struct chunk *slot[SLOTS];         /* the chunk in it; NULL: it is free */
 	struct gpu_move *first, *last;
 	uint64_t next_slot; /* of the next move that is prepared, modulo SLOTS */
 	uint64_t arrived[FB_NOTICES + 1];
@@ -139,7 +139,7 @@ static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 	if (err || !r)
 		return err;
 	err = g->copy->ops->add(g->copy, segment, &r->gpu);
-	/* The file is as large as the GPU's part, and never sees its memory. */
+	/* The file is as large as the GPU's part, but mover store never accesses that memory. */
 	if (!err)
 		err = g->store->ops->add(g->store, segment, &r->file);
 	if (err)
@@ -164,7 +164,7 @@ static void release(struct fb_move *move)
 	fb_move_free(move);
 }
 
-/* The two moves of a chunk whose `n` pieces have been listed. */
+/* Prepares the two moves of a chunk whose `n` pieces have been listed. */
 static int make_chunk(struct gpu_move *m, const struct fb_transfer *t, const char *form,
 		      const struct fb_piece *copied, const struct fb_piece *stored, uint64_t n)
 {
@@ -191,7 +191,7 @@ static int make_chunk(struct gpu_move *m, const struct fb_transfer *t, const cha
 	return err;
 }
 
-/* Fills slots with the transfer's pieces, which begin a new one. Moves *copied and *stored on. */
+/* Cuts the transfer into chunks, beginning with a new slot. Advances *copied and *stored. */
 static int cut(struct gpu_move *m, const struct fb_transfer *t, const char *form,
 	       struct fb_piece **copied, struct fb_piece **stored)
 {
@@ -236,7 +236,7 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 		const struct fb_transfer *t = &given->transfer[i];
 		uint64_t slots = (fb_transfer_bytes(t) + SLOT - 1) / SLOT;
 
-		/* A piece that goes on in the next slot is one more. */
+		/* A piece that continues in the next slot counts once more. */
 		chunks += slots;
 		pieces += t->pieces * (t->repeats ? t->repeats : 1) + slots;
 	}
@@ -256,7 +256,7 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 
 /* --- carrying out ----------------------------------------------------------------------------- */
 
-/* Where the slot's stage is over, posts the next one; where that was the last, frees the slot. */
+/* If the slot's stage is done, posts the next one; after the last one frees the slot. */
 static int go_on(struct chunk **slot)
 {
 	struct chunk *c = *slot;
@@ -308,8 +308,8 @@ static int begin_next(struct gpu_store *g, bool *begun)
 }
 
 /*
- * Looks at all slots behind each chunk that begins: where a stage of the file is over when its post
- * returns, the GPU copies meanwhile.
+ * Tests all slots whenever a chunk has begun: posting a file's stage may block until it is done,
+ * and the GPU should go on copying meanwhile.
  */
 static int progress(struct gpu_store *g)
 {
@@ -331,7 +331,7 @@ static int post(struct fb_move *move)
 	struct gpu_store *g = (struct gpu_store *)move->mover;
 	struct gpu_move *m = (struct gpu_move *)move;
 
-	/* A list with a failed move is left alone, which may have been released since. */
+	/* After an error the list is not used: a move in it may have been released. */
 	if (g->err)
 		return g->err;
 	m->begun = m->ended = 0;

@@ -5,7 +5,7 @@
  * reads it back. Where the machine has GPUDirect Storage (nvidia-fs) the disk reaches GPU memory
  * itself; elsewhere cuFile copies through the host (compatibility mode). The row says which.
  *
- * A run of neighbours is one call, and a call returns when its bytes have moved.
+ * Each run of neighbours is one call, which returns when its bytes have been moved.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "common/library/library.h"
 #include "common/mover/store.h"
 
-/* What is used of cufile.h. */
+/* The parts of cufile.h that are used here. */
 struct cufile_error {
 	int code, driver;
 };
@@ -47,20 +47,20 @@ struct cufile_mover {
 	struct fb_mover mover;
 	struct cufile api;
 	uint64_t arrived[FB_NOTICES + 1];
-	bool direct; /* nvidia-fs is there */
+	bool direct; /* nvidia-fs is loaded */
 };
 
 struct cufile_region {
 	struct fb_region region;
 	int fd;
 	void *handle;
-	bool known; /* the memory is registered; else cuFile copies through its own */
+	bool known; /* the memory is registered; else cuFile copies through its buffers */
 };
 
 /*
- * Local: a file that cuFile takes, with O_DIRECT where the file system has it, as GPUDirect Storage
- * needs it. cuFile looks a file up by its name, so that goes only afterwards. Returns cuFile's
- * error code, or -1 (printed): there is no file.
+ * Local: makes a file and registers it with cuFile, with O_DIRECT if the file system has it, which
+ * GPUDirect Storage needs. cuFile looks a file up by its name, so the name is removed afterwards.
+ * Returns cuFile's error code, or -1 (printed) if no file could be made.
  */
 static int make_file(const struct cufile *api, int *fd, void **handle)
 {
@@ -77,7 +77,7 @@ static int make_file(const struct cufile *api, int *fd, void **handle)
 	return code;
 }
 
-/* Whether cuFile takes the files that there will be: it knows some file systems only. */
+/* Tries a file in the folder of later files, because cuFile supports some file systems only. */
 static int probe(const struct cufile *api, char why[FB_REASON_CHARS])
 {
 	void *handle = NULL;
@@ -115,7 +115,7 @@ static int open_mover(struct fb_mover **mover, const struct fb_session *session,
 		return err;
 	m = (struct cufile_mover *)*mover;
 	*why = '\0';
-	/* Without GPUDirect Storage the library's own default may be to refuse. */
+	/* Without GPUDirect Storage the library may refuse by default. */
 	setenv("CUFILE_ALLOW_COMPAT_MODE", "true", 0);
 	/* It has threads, so it stays open. */
 	library = fb_library_open("libcufile.so.0", NULL, 0, why, FB_REASON_CHARS);
@@ -185,7 +185,7 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 	return err ? err : fb_move_new(mover, given, sizeof(**move), move);
 }
 
-/* A run, in as many calls as cuFile takes for it. */
+/* Moves a run, by several calls if cuFile moves only a part at a time. */
 static int carry(const struct cufile_mover *m, const struct fb_transfer *t, uint64_t memory,
 		 uint64_t place, uint64_t bytes)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mover file: payload goes through files in $TMPDIR that one rank writes and the other reads. A
- * transport whose links are parts of the files is all it takes; wire.h does the rest. Forms are
- * those of mover store (store.h) and say how payload goes: through the page cache or by O_DIRECT,
- * by a system call at a time or by io_uring.
+ * Mover file: payload goes through files in $TMPDIR that one rank writes and the other reads. This
+ * file implements a transport whose links are parts of the files; wire.h does the rest. The forms
+ * are those of mover store (store.h): through the page cache or by O_DIRECT, by one system call at
+ * a time or by io_uring.
  *
  * A link's part has a ring of slots, a word for each slot, and a number. The word says which
  * message the slot holds, of how many bytes, and by which form it was written; the number says how
@@ -14,9 +14,9 @@
  * never seen in parts.
  *
  * Mixing the page cache and O_DIRECT in one file is not coherent on every file system. So O_DIRECT
- * has a file of its own, with nothing but slots; words, numbers and headers are in the first one.
- * What O_DIRECT moves is filled up to whole pages, so pieces may have any length. Files lose their
- * names as soon as all ranks have opened them, so a killed job leaves none.
+ * has a separate file, which has slots only; words, numbers and headers are in the first file.
+ * O_DIRECT moves whole pages, filled up if need be, so pieces may have any length. The files' names
+ * are removed as soon as all ranks have opened them, so that a killed job leaves no files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ struct file_slot {
 	struct fb_store_request request; /* first: the ring's tag */
 	struct iovec iov;
 	struct file_port *port;
-	uint64_t word;	   /* of the message; of a reader: as seen last */
+	uint64_t word;	   /* of the message; reader: as read last */
 	uint64_t complete; /* of a reader: the word of the message that is in memory */
 	bool moving;	   /* the ring has the request */
 };
@@ -68,14 +68,14 @@ struct file_port {
 	struct file_port *next;
 	off_t part; /* where the link's part of the files begins */
 	uint64_t messages; /* committed by a sender, or released by a receiver */
-	uint64_t released; /* of a sender: by the receiver, as seen last */
+	uint64_t released; /* sender: by the receiver, as read last */
 	bool sends;
 	int form; /* of the message that is acquired next */
 	struct file_slot slot[SLOTS];
-	char *buffer; /* [SLOTS + 1] of SLOT bytes: the ring's, and one for system calls */
+	char *buffer; /* [SLOTS + 1] of SLOT bytes: for io_uring, and one for system calls */
 };
 
-/* Moves words or a number, which are few bytes of the first file. */
+/* Reads or writes words or a number in the first file. */
 static bool move_control(const struct file_port *p, bool writes, void *at, size_t bytes,
 			 off_t offset)
 {
@@ -94,13 +94,13 @@ static int form_of(uint64_t word)
 	return (int)(word >> BYTES_BITS & ((1u << FORM_BITS) - 1));
 }
 
-/* Memory of message m of a form. */
+/* The buffer for message m in this form. */
 static char *buffer_of(const struct file_port *p, uint64_t m, int form)
 {
 	return p->buffer + (fb_store_rings(form) ? m % SLOTS : SLOTS) * SLOT;
 }
 
-/* The slot's bytes have been moved: a sender's are announced. */
+/* The slot's bytes have been moved. A sender then writes the word. */
 static void end_slot(struct file_slot *s)
 {
 	struct file_port *p = s->port;
@@ -113,7 +113,7 @@ static void end_slot(struct file_slot *s)
 		s->complete = s->word;
 }
 
-/* Writes or reads message m, whose word stands in its slot. */
+/* Begins to write or read message m, whose word is in slot.word. */
 static void begin_slot(struct file_port *p, uint64_t m)
 {
 	struct file_transport *t = p->owner;
@@ -139,7 +139,7 @@ static void begin_slot(struct file_port *p, uint64_t m)
 		end_slot(s);
 }
 
-/* Words and numbers grow, and no further than the peer may go, unless somebody cuts a file off. */
+/* Fails unless the value grew as the protocol allows; a truncated file would have zeroes. */
 static bool check(const struct file_port *p, bool grown)
 {
 	if (grown)
@@ -171,7 +171,7 @@ static void file_commit(struct fb_port *port, size_t bytes)
 	begin_slot(p, m);
 }
 
-/* Whether message m has been announced, as far as the words were looked at. */
+/* Whether message m has been announced, by the words that were read last. */
 static bool announced(const struct file_port *p, uint64_t m)
 {
 	return p->slot[m % SLOTS].word >> MESSAGE_AT == m + 1;
@@ -200,7 +200,7 @@ static const void *file_peek(struct fb_port *port, size_t bytes)
 		return NULL;
 	if (!announced(p, p->messages))
 		look(p);
-	/* The ring reads ahead; a system call reads what is asked for. */
+	/* io_uring reads messages ahead; system calls read only the message that is wanted. */
 	for (uint64_t m = p->messages; m < p->messages + SLOTS && announced(p, m); m++) {
 		const struct file_slot *s = &p->slot[m % SLOTS];
 		bool rings = fb_store_rings(form_of(s->word));
@@ -252,7 +252,7 @@ static struct file_port *new_port(struct file_transport *t, const struct fb_link
 	return p->buffer ? p : NULL;
 }
 
-/* Ports stay until the transport is closed: after an error nobody disconnects them. */
+/* Ports are freed with the transport, because after an error nobody disconnects them. */
 static void file_disconnect(struct fb_transport *transport, struct fb_port **ports, int n)
 {
 	(void)transport, (void)ports, (void)n;
@@ -292,7 +292,7 @@ static int file_progress(struct fb_transport *transport)
 	return t->err;
 }
 
-/* Whether all that was committed has been announced. */
+/* Whether all committed messages have been announced. */
 static bool file_idle(const struct fb_transport *transport)
 {
 	return !((const struct file_transport *)transport)->writing;

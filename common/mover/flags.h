@@ -5,12 +5,12 @@
  *
  * Order. A counter has one writer, the rank that gives the notices, and one reader, its peer. It
  * is stored with release order behind the payload's stores and loaded with acquire before the
- * payload's loads, so whoever sees the number sees the bytes. x86-64 keeps plain stores in order,
- * which is all that release needs there; AArch64 has stlr and ldar for it. Payload that the kernel
- * stored for this process (process_vm_writev) was stored by this very thread, inside of a call that
- * has returned, and is ordered as its own. A notice of a GET is the same with the payload's loads
- * in front of the store: release orders earlier loads too, so the owner does not overwrite what is
- * still read. tests/mpi/test_mover.c has a mutant that gives the notice first.
+ * payload's loads, so a rank that sees the number sees the bytes. x86-64 keeps plain stores in
+ * order, which is all that release needs there; AArch64 has stlr and ldar for it. Payload that the
+ * kernel stored for this process (process_vm_writev) was stored by this thread in a system call
+ * that has returned, so it is ordered like the thread's own stores. For the notice of a GET release
+ * also orders the payload's loads before the counter's store, so that the owner does not overwrite
+ * bytes that are still read. tests/mpi/test_mover.c has a mutant that gives the notice first.
  */
 #ifndef FB_COMMON_MOVER_FLAGS_H
 #define FB_COMMON_MOVER_FLAGS_H
@@ -26,7 +26,7 @@ static inline size_t fb_flags_bytes(const struct fb_group *group)
 	return (size_t)group->nranks * FB_NOTICES * FB_FLAG_LINE;
 }
 
-/* What `reader` counts of `writer`: in the reader's part, so that polling stays in its cache. */
+/* The counter of notices from `writer`, in the reader's part, so that it polls its own cache. */
 static inline _Atomic uint64_t *fb_flag(const struct fb_segment *flags, int reader, int writer,
 					int notice)
 {

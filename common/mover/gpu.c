@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The movers between GPUs as rows of the registry, and opening them; see gpu.h. */
+/* The movers between GPUs: their entries in the registry, and opening them; see gpu.h. */
 #include "common/mover/gpu.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ void fb_gpu_mover_close(struct fb_mover *mover)
 	fb_mover_free(mover);
 }
 
-/* What the mover needs of the GPUs, or of NCCL. */
+/* Collective: opens the library that the mover needs, or checks what the GPUs can do. */
 static int find(struct fb_gpu_mover *m, char why[FB_REASON_CHARS])
 {
 	const struct fb_mover *mover = &m->mover;

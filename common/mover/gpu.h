@@ -7,8 +7,8 @@
  * nccl  ncclSend and ncclRecv
  * nvshmem  NVSHMEM's calls on streams (nvshmem.c)
  *
- * copy and cuda count notices in GPU memory that all of them map. gpu.c has their rows in the
- * registry, in every build; what needs CUDA is in gpu/.
+ * copy and cuda count notices in GPU memory that all ranks map. gpu.c has the movers' entries in
+ * the registry, in every build; the code that needs CUDA is in gpu/.
  */
 #ifndef FB_COMMON_MOVER_GPU_H
 #define FB_COMMON_MOVER_GPU_H
@@ -25,7 +25,7 @@ struct fb_gpu_table;
 struct fb_nccl_move;
 struct fb_nvshmem_launch;
 
-/* What libfabricbench-nvshmem.so has (nvshmem/kernels.h). */
+/* The functions of libfabricbench-nvshmem.so (nvshmem/kernels.h). */
 struct fb_nvshmem_kernels {
 	int (*version)(void);
 	int (*start)(void *init_attr);
@@ -34,8 +34,8 @@ struct fb_nvshmem_kernels {
 
 /* The stream of posted moves with one peer. */
 struct fb_gpu_peer {
-	struct CUstream_st *stream; /* NULL: there has been no such move */
-	struct CUevent_st *order;   /* what another stream waits for */
+	struct CUstream_st *stream; /* NULL: no move was posted with this peer alone */
+	struct CUevent_st *order;   /* recorded in it for another stream to wait for */
 };
 
 struct fb_gpu_mover {
@@ -44,12 +44,12 @@ struct fb_gpu_mover {
 	struct fb_segment flags; /* counters, as gpu_build.h has them; nccl: none */
 	struct CUstream_st *stream; /* of posted moves with several peers */
 	struct fb_gpu_peer *peer;   /* [nranks]: of posted moves with one peer */
-	struct CUstream_st *look;   /* for the host's looks at counters */
-	uint64_t *seen;             /* pinned: what a look has brought */
+	struct CUstream_st *look;   /* on which the host reads counters */
+	uint64_t *seen;             /* pinned: the counters that were read last */
 	struct fb_cuda_driver *driver;     /* copy */
-	uint64_t (*last)[FB_NOTICES + 1];  /* copy: [nranks] what arrived() said last */
+	uint64_t (*last)[FB_NOTICES + 1];  /* copy: [nranks] the last results of arrived() */
 	uint32_t push_blocks, local_blocks, threads, counters;
-	bool has_tma;                      /* the GPU, and the kernels as they are compiled */
+	bool has_tma;                      /* the GPU and the compiled kernels have it */
 	struct fb_gpu_table *tables;       /* lists of chunks on the GPU */
 	struct fb_nccl nccl;
 	struct fb_nccl_group *comms, *comm; /* comm: the one in use */
@@ -68,8 +68,8 @@ void fb_gpu_mover_close(struct fb_mover *mover);
 int fb_nvshmem_mover_find(struct fb_gpu_mover *m, char why[FB_REASON_CHARS]);
 
 /*
- * What gpu/ has. `begin` is collective, on a mover whose members `mover` and `gpu` are filled in;
- * `end` takes back what it made, also where it failed. The others are as in struct fb_mover_ops.
+ * The functions in gpu/. `begin` is collective, on a mover whose members `mover` and `gpu` are set;
+ * `end` frees what it made, also where it failed. The others are as in struct fb_mover_ops.
  */
 int fb_gpu_mover_begin(struct fb_gpu_mover *m, char why[FB_REASON_CHARS]);
 void fb_gpu_mover_end(struct fb_gpu_mover *m);
@@ -86,7 +86,7 @@ int fb_copy_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
 int fb_cuda_prepare(struct fb_mover *mover, const struct fb_move *given,
 				 const char *form, struct fb_move **move);
 void fb_cuda_release(struct fb_move *move);
-/* "kernels", "kernels, tma": what moves the pieces. */
+/* How the move's pieces are copied: "kernels" or "kernels, tma". */
 const char *fb_cuda_form(const struct fb_move *move);
 int fb_cuda_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
 int fb_cuda_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
@@ -103,8 +103,8 @@ int fb_nccl_move_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int
 				      struct fb_move *move, void *stream);
 
 /*
- * Has the library's kernels loaded, whose first launch may wait for one that waits for this rank.
- * 0 or an error (printed).
+ * Loads the library's kernels now: loading at the first launch may wait for the end of a running
+ * kernel, which may wait for this rank. 0 or an error (printed).
  */
 int fb_nvshmem_mover_load(struct fb_gpu_mover *m);
 int fb_nvshmem_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
@@ -117,9 +117,9 @@ int fb_nvshmem_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait
 			      struct fb_move *move, void *stream);
 
 /*
- * For moves that begin as gpu/device.h says: by enqueue_behind on a stream of the mover. A move
- * with one peer has that peer's stream, so that moves with several peers run at the same time.
- * Moves that have a peer in common run in the order of posting.
+ * For moves that begin with struct fb_gpu_move: posts them by enqueue_behind on a stream of the
+ * mover. A move with one peer uses that peer's stream, so that moves with different peers run at
+ * the same time. Moves that have a peer in common run in the order of posting.
  */
 int fb_gpu_move_post(struct fb_move *move);
 int fb_gpu_move_test(struct fb_move *move, bool *done);

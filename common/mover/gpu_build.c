@@ -75,7 +75,7 @@ bool fb_move_is_odd(const struct fb_transfer *t, int rank, enum fb_move_leg leg,
 		bits |= way.from_step | way.to_step;
 	for (uint64_t i = 0; i < t->pieces && t->pieces > 1; i++) {
 		bits |= t->piece[i].local;
-		/* Packed, the next piece lies behind the bytes of this one. */
+		/* In a packed buffer this piece's bytes determine where the next piece begins. */
 		bits |= leg == FB_MOVE_ACROSS ? t->piece[i].remote : t->piece[i].bytes;
 	}
 	return bits & 15;
@@ -126,13 +126,13 @@ uint32_t fb_move_blocks(const struct fb_move_launch *l, uint32_t threads, uint32
 	return wanted < most ? (uint32_t)wanted : most;
 }
 
-/* Whether a step is so many pitches, and the rows lie within one. */
+/* Whether the step is a multiple of the pitch, and all rows lie within one step. */
 static bool is_whole(uint64_t step, uint64_t pitch, uint64_t rows)
 {
 	return step % pitch == 0 && rows <= step / pitch;
 }
 
-/* Piece `first` with those behind it that go on where it ends, on both sides; how many they are. */
+/* Joins piece `first` and the pieces that continue it on both sides. Returns their number. */
 static uint64_t merged(const struct fb_transfer *t, uint64_t first, struct fb_piece *run)
 {
 	uint64_t n = 1;
@@ -149,7 +149,7 @@ static uint64_t merged(const struct fb_transfer *t, uint64_t first, struct fb_pi
 	return n;
 }
 
-/* More rows behind the first one, at the distance of the second; takes their pieces, too. */
+/* Adds the rows that follow the first one at equal distances. */
 static void add_rows(const struct fb_transfer *t, uint64_t first, struct fb_move_strip *s)
 {
 	uint64_t next = first + s->pieces, n = 0;
@@ -190,7 +190,7 @@ void fb_move_strip_at(const struct fb_transfer *t, uint64_t first, struct fb_mov
 	}
 }
 
-/* Whether repeats can be a dimension of a copy: its lines do not overlap, nor lie too far apart. */
+/* Whether repeats can be a dimension of a copy: they do not overlap, and the pitch is allowed. */
 static bool has_lines(const struct fb_transfer *t, uint64_t step, uint64_t longest)
 {
 	return t->repeats <= 1 || (step >= longest && step <= INT32_MAX);

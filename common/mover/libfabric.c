@@ -7,17 +7,17 @@
  * when its bytes are in the target's memory. Order: providers order writes differently or not at
  * all, so nothing here needs their order. A notice is a message that is sent when all pieces of its
  * transfer, and of all transfers posted before, are complete; the target reads it from its
- * completion queue, so what it loads behind that is what the writes have stored. For a read,
- * complete means that the bytes are here. A transfer with one piece gives its notice with the write
- * itself (FI_REMOTE_CQ_DATA), whose completion at the target says that its bytes are there, where
- * all earlier transfers to that peer were delivered before it was posted. So notices keep their
- * meaning by counts, in whatever order writes and messages come.
+ * completion queue, so its later loads see what the writes have stored. A read is complete when its
+ * bytes have arrived. If a transfer is one piece, and all earlier transfers to the peer had been
+ * delivered when it was posted, the write itself carries the notice (FI_REMOTE_CQ_DATA): its
+ * completion at the target says that its bytes are there. So k notices stand for the first k
+ * transfers, in whatever order writes and messages arrive.
  *
- * Lifetime. A provider may use the context of an operation until it reads its completion. So
+ * Lifetime. A provider may use an operation's context until its completion has been read. So
  * contexts are in a pool of the mover, with as many as may be under way, and a move that failed
- * with operations under way is not freed. Providers move bytes only in calls: whoever waits reads
- * the completion queue, also the target of writes, and all ranks do so until all have come before
- * memory or endpoints are closed.
+ * with operations under way is not freed. Providers move bytes only in calls: a rank that waits
+ * reads its completion queue, also as target of writes, and all ranks go on reading until all have
+ * come to the barrier before memory or endpoints are closed.
  */
 #include "common/mover/libfabric.h"
 
@@ -46,7 +46,7 @@ static void ofi_close(struct fb_mover *mover)
 {
 	struct fb_ofi_mover *m = (struct fb_ofi_mover *)mover;
 
-	/* Names are exchanged when all ranks have an endpoint. Where the job ends, all stays. */
+	/* With names all ranks have endpoints. If the barrier fails, the job ends. */
 	if (m->end.names && progress_barrier(mover))
 		return;
 	fb_ofi_close(&m->end);
@@ -56,7 +56,7 @@ static void ofi_close(struct fb_mover *mover)
 	fb_mover_free(mover);
 }
 
-/* One page of the GPU's, by address: providers say that they know GPUs before they have one. */
+/* Tries to register a page of GPU memory, because providers claim support without a GPU. */
 static bool takes(void *arg, void *memory, size_t bytes, int fd, uint64_t offset, char *why,
 		  size_t n)
 {
@@ -119,7 +119,7 @@ static int ofi_connect(struct fb_mover *mover, const int *peers, int n)
 	struct fb_ofi_mover *m = (struct fb_ofi_mover *)mover;
 	int err = FB_OK;
 
-	/* The processor copies within a rank, but not in a GPU's memory. */
+	/* A rank's transfers with itself: the processor copies host memory, but not GPU memory. */
 	for (int i = 0; i < n && !err; i++)
 		if (peers[i] != mover->group->rank || mover->ops->device)
 			err = fb_ofi_connect(&m->end, peers[i]);
@@ -132,7 +132,7 @@ static void ofi_remove(struct fb_region *region)
 {
 	struct fb_ofi_memory *r = (struct fb_ofi_memory *)region;
 
-	/* No peer uses it any more, unless the job ends. */
+	/* After the barrier no peer uses the region; if it fails, the job ends. */
 	if (progress_barrier(region->mover))
 		return;
 	FB_OFI_CLOSE(r->mr);
@@ -156,7 +156,7 @@ static int open_region(struct fb_region *region)
 	return status ? fb_ofi_error(&m->end, status, "fi_mr_regattr", -1) : FB_OK;
 }
 
-/* Remote addresses are the target's own, or count from the begin of its region. */
+/* Remote addresses are the target's virtual addresses, or offsets in its region. */
 static int ofi_add(struct fb_mover *mover, const struct fb_segment *segment,
 		   struct fb_region **region)
 {

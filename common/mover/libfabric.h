@@ -25,17 +25,17 @@ struct fb_ofi_part {
 	struct fb_walk walk;
 	uint64_t local, remote, bytes; /* the chunk to post next; no bytes: all are posted */
 	uint64_t open;                 /* operations that are posted and not complete */
-	bool alone; /* when it was posted, all before it to the peer were delivered, and no
-		     * piece of it is posted yet */
+	bool alone; /* when the move was posted, all earlier transfers to the peer were
+		     * delivered, and no piece of this one is posted yet */
 	bool lands; /* counted in `busy` */
-	bool told;  /* its notice is given */
+	bool told;  /* its notice has been given */
 };
 
 struct fb_ofi_move {
 	struct fb_move move;
 	struct fb_ofi_move *next;
-	uint32_t at; /* transfers that are all posted */
-	bool queued, delivered; /* notices are still to be given; pieces are complete */
+	uint32_t at; /* number of transfers that are posted as a whole */
+	bool queued, delivered; /* queued: in the mover's list; delivered: pieces are complete */
 	struct fb_ofi_part part[];
 };
 
@@ -43,12 +43,12 @@ struct fb_ofi_mover {
 	struct fb_mover mover;
 	struct fb_ofi_end end;
 	struct fb_gpu gpu; /* of libfabric_gpu */
-	bool flushes;      /* what arrives is to be flushed before kernels read it */
+	bool flushes;      /* fb_gpu_direct_flush() is needed before kernels read what arrived */
 	bool fresh;        /* a notice has come since the last flush */
 	uint64_t *busy; /* [nranks]: transfers to each whose pieces are not all delivered */
 	uint64_t (*arrived)[FB_NOTICES + 1]; /* [nranks] */
 	struct fb_ofi_move *head, *tail; /* posted, their notices not given, in order */
-	struct fb_ofi_move *feed;        /* the first of them that is not posted as a whole */
+	struct fb_ofi_move *feed;        /* the first one that is not posted as a whole */
 	bool data;                       /* the provider takes a notice with a write */
 	int failed;                      /* why nothing moves any more (printed), or 0 */
 };

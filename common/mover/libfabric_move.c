@@ -48,14 +48,14 @@ static uint32_t word_of(const struct fb_ofi_mover *m, const struct fb_transfer *
 	return (uint32_t)(m->mover.group->rank * NOTICES + t->notice);
 }
 
-/* Whether a provider refuses the operation for the data that it would carry. */
+/* Whether the error means that the provider takes no data (a notice) with a write. */
 static bool takes_no_data(ssize_t status)
 {
 	return status == -FI_EINVAL || status == -FI_ENOSYS || status == -FI_EOPNOTSUPP ||
 	       status == -FI_EBADFLAGS;
 }
 
-/* The part's chunk, as an operation. `notice`: with the notice. 0 or libfabric's error. */
+/* Posts the part's chunk. `notice`: the write carries the notice. 0 or libfabric's error. */
 static ssize_t post_chunk(struct fb_ofi_mover *m, const struct fb_transfer *t,
 			  const struct fb_ofi_part *p, struct fb_ofi_op *op, bool notice)
 {
@@ -78,7 +78,7 @@ static ssize_t post_chunk(struct fb_ofi_mover *m, const struct fb_transfer *t,
 					    (notice ? FI_REMOTE_CQ_DATA : 0));
 }
 
-/* The operation `op` is under way. */
+/* Operation `op` has been posted: takes it from the free list and counts it. */
 static void take(struct fb_ofi_mover *m, struct fb_ofi_op *op, struct fb_ofi_part *p, int peer)
 {
 	m->end.free = op->next;
@@ -87,7 +87,7 @@ static void take(struct fb_ofi_mover *m, struct fb_ofi_op *op, struct fb_ofi_par
 	p->open++;
 }
 
-/* As much of a transfer as there is room for. 1: all of it; 0; or an error (printed). */
+/* Posts what has room of a transfer. 1: all of it; 0: a part; or an error (printed). */
 static int push_transfer(struct fb_ofi_mover *m, const struct fb_transfer *t, struct fb_ofi_part *p)
 {
 	if (m->end.address[t->peer] == FI_ADDR_NOTAVAIL) {
@@ -145,7 +145,7 @@ static bool all_complete(const struct fb_ofi_move *move)
 	return true;
 }
 
-/* The notices of a move whose pieces are delivered. 1: all; 0: no room; or an error (printed). */
+/* Gives the notices of a delivered move. 1: all; 0: no room; or an error (printed). */
 static int give_notices(struct fb_ofi_mover *m, struct fb_ofi_move *move)
 {
 	for (uint32_t i = 0; i < move->move.transfers; i++) {
@@ -173,7 +173,7 @@ static int give_notices(struct fb_ofi_mover *m, struct fb_ofi_move *move)
 	return 1;
 }
 
-/* Gives the notices that are due, of moves in order. 0 or an error (printed). */
+/* Gives the notices of delivered moves, in the order of posting. 0 or an error (printed). */
 static int settle(struct fb_ofi_mover *m)
 {
 	while (m->head && m->head != m->feed) {
@@ -193,7 +193,7 @@ static int settle(struct fb_ofi_mover *m)
 	return FB_OK;
 }
 
-/* Pieces of later moves take all operations that are free, so notices come first. */
+/* Gives notices first, because pieces of later moves would take all free operations. */
 static int advance(struct fb_ofi_mover *m)
 {
 	int is = fb_ofi_read(&m->end);
@@ -234,7 +234,7 @@ int fb_ofi_move_prepare(struct fb_mover *mover, const struct fb_move *given, con
 			   sizeof(struct fb_ofi_part), move);
 }
 
-/* After an error the provider or later moves may still refer to it. It then stays: the job ends. */
+/* After an error the move is not freed, as the provider may still use it; the job ends. */
 void fb_ofi_move_release(struct fb_move *move)
 {
 	const struct fb_ofi_move *mine = (const struct fb_ofi_move *)move;

@@ -133,7 +133,7 @@ int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers,
 		err = FB_EUNSUPPORTED;
 	if (!err)
 		err = mover->ops->prepare(mover, &given, form, move);
-	/* A mover that fails has released what it made. */
+	/* ops->prepare has freed what it made before it failed. */
 	if (err)
 		*move = NULL;
 	return err;
@@ -144,8 +144,8 @@ int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers,
 enum { FIRST_LOOK_UP = 32 };
 
 /*
- * As fb_mover_again(), which looks up where this says *idle. Once a wait yields, a look may take a
- * time slice, and the watchdog would end the job before it knew what this rank waits for.
+ * The pause of fb_mover_again(); *idle: time to tell the watchdog. The first time is soon after the
+ * spinning: later pauses may take a time slice each, and the watchdog might end the job earlier.
  */
 static int again(struct fb_mover *mover, struct fb_spin *spin, bool *idle)
 {
@@ -262,7 +262,7 @@ int fb_mover_segment(struct fb_segment *segment, const struct fb_mover_ops *ops,
 		   : fb_segment_open(segment, group, part_bytes, fb_memory_kinds[kind].pages);
 }
 
-/* Explicit huge pages may be missing, which a row could not say before it has memory. */
+/* No explicit huge pages: they may be missing, and rows have no way to be skipped for that here. */
 const char *const fb_mover_memories[] = {"host", "hugepage", "device", "vmm", "pinned", NULL};
 
 const char *fb_mover_memory(const struct fb_mover_ops *ops, const struct fb_settings *settings,
@@ -307,7 +307,7 @@ int fb_region_new(struct fb_mover *mover, const struct fb_segment *segment, size
 	struct fb_region *r = calloc(1, bytes);
 	int err = r ? FB_OK : fb_error(FB_ENOMEM, "mover %s: out of memory", mover->ops->name);
 
-	/* All ranks have one, or none: ops->remove may be collective. */
+	/* All ranks have a region or none has, because ops->remove may be collective. */
 	err = fb_group_agree(mover->group, err);
 	if (err || !r) {
 		free(r);
@@ -336,7 +336,7 @@ void fb_region_remove(struct fb_region *region)
 int fb_move_new(struct fb_mover *mover, const struct fb_move *given, size_t bytes,
 		struct fb_move **move)
 {
-	/* The list lies behind the move's own structure. */
+	/* The list is behind the mover's structure in the same memory. */
 	size_t list = (bytes + 15) / 16 * 16, n = given->transfers;
 	char *memory = calloc(1, list + n * sizeof(struct fb_transfer));
 	struct fb_move *m = (struct fb_move *)(void *)memory;

@@ -2,7 +2,7 @@
 /*
  * Movers carry transfers out. A transfer is data: which pieces of a local region belong to which
  * pieces of a region of another rank, in which direction, and which notice the other rank gets
- * behind them. Programs build transfers; a mover is how bytes really move: shared memory, sockets,
+ * after them. Programs build transfers; a mover is how bytes really move: shared memory, sockets,
  * verbs, a library, a GPU's copy engine or its kernels. docs/movers.md says how to add one.
  *
  * The order of calls: open, add (regions), connect (peers), prepare (moves), then any number of
@@ -11,21 +11,21 @@
  * Ownership. Segments, piece lists and regions stay the caller's and outlive the moves that name
  * them. A posted move owns its local pieces until test() says that it is done: a PUT or SEND reads
  * them, a GET or RECV writes them, and nobody else may write (or in the second case read) them. A
- * move may be posted again as soon as it is done, with other bytes in the same places. The target
- * of a PUT, and the source of a GET, are the peer's until it knows better by a notice.
+ * move may be posted again as soon as it is done, with other bytes in the same places. The peer
+ * leaves the target of a PUT, and the source of a GET, alone until it has seen the notice.
  *
- * Order. A notice is seen by the peer only after all pieces of its transfer: all bytes of a PUT
- * are visible to who has seen the notice, all bytes of a GET have been read. Notices of one rank
- * under one number, which all are of PUTs or all of GETs, are counted in the order of posting: when
- * the count is k, the first k transfers with this number to that peer are complete there. Nothing
- * else is ordered: pieces, transfers of a move, and moves arrive in any order. Done says nothing of
- * the peer's side; only a notice does. SEND and RECV meet in the order in which both ends post
- * them, are of as many bytes at both ends, and may be cut into pieces differently.
+ * Order. A peer sees a notice only after all pieces of its transfer: then it sees all bytes of a
+ * PUT, and all bytes of a GET have been read. Notices of one rank under one number, which must be
+ * all of PUTs or all of GETs, are counted in the order of posting: when the count is k, the first k
+ * transfers with this number to that peer are complete there. Nothing else is ordered: pieces,
+ * transfers of a move, and moves arrive in any order. That a move is done says nothing about the
+ * peer's side; only a notice does. SEND and RECV match in the order in which both ends post them,
+ * have the same bytes at both ends, and may be cut into pieces differently.
  *
- * Progress. Some movers move bytes only while somebody calls them. So whoever waits,
- * for a move or for a notice, does so by test() or arrived(), which progress everything of the
- * mover; and a rank from which others still get something without its help ends a round by waiting
- * for a notice from them. No call but the collective ones waits for another rank.
+ * Progress. Some movers move bytes only during calls. So a rank that waits, for a move or for a
+ * notice, calls test() or arrived(), which progress everything of the mover; and a rank whose
+ * memory others read or write ends a round by waiting for a notice from them, because they may
+ * need its calls. Only collective calls wait for other ranks.
  *
  * A mover belongs to one thread. Errors are printed where they are found and end the job: what a
  * peer that died had under way is not known to the others.
@@ -69,22 +69,22 @@ struct fb_region {
 
 struct fb_transfer {
 	enum fb_move_verb verb;
-	int peer; /* rank of the group; the own one is fine but for SEND and RECV */
+	int peer; /* rank of the group; for PUT and GET also this rank itself */
 	const struct fb_region *local, *remote; /* remote: of PUT and GET */
 	const struct fb_piece *piece;           /* [pieces]; pieces of one side do not overlap */
 	uint64_t pieces;                        /* 0: there is the notice only */
-	/* The list is carried out so many times (0 is 1), each shifted by the steps. */
+	/* The list is carried out so many times (0 means once), each time shifted by the steps. */
 	uint32_t repeats;
 	uint64_t local_step, remote_step;
 	uint64_t local_at, remote_at; /* added to all offsets: one list serves many places */
-	int notice; /* of PUT and GET: what the peer counts one more of; 0: nothing */
+	int notice; /* of PUT and GET: the notice that the peer gets; 0: none */
 	bool apart; /* the mover does not join neighbouring pieces (fb_runs_next) */
 };
 
 struct fb_mover {
 	const struct fb_mover_ops *ops;
 	enum fb_rdma_wait wait; /* how fb_mover_again() waits; of movers with ops->rest */
-	bool said;              /* the watchdog knows of a wait that goes on */
+	bool said;              /* the watchdog has been told of the current wait */
 	const struct fb_session *session;
 	const struct fb_group *group;
 	uint64_t (*counts)[FB_NOTICES + 1]; /* [nranks]: notices given to each, of all moves */
@@ -97,7 +97,7 @@ struct fb_move {
 	uint32_t transfers;
 };
 
-/* So many notices of a number that have come from a rank. */
+/* A wait until rank `from` has given `count` notices of this number. */
 struct fb_wait {
 	int from, notice;
 	uint64_t count;
@@ -148,17 +148,17 @@ struct fb_mover_ops {
 	int (*arrived)(struct fb_mover *mover, int from, int notice, uint64_t *count);
 
 	/*
-	 * Puts on a cudaStream_t, behind what it has to do already, a wait for all n notices and
-	 * behind that the move (NULL: the wait alone), as one thing where the mover can. The move
-	 * is done when the stream has come past it. Moves that give the same rank notices of the
-	 * same number come to one stream, or to streams that the caller has ordered. How many
-	 * notices there are is settled here, so that a graph of it must not be run twice. NULL:
-	 * host only.
+	 * Enqueues on a cudaStream_t a wait for all n notices and then the move (NULL: the wait
+	 * alone), as one operation where the mover can. The move is done when the stream has
+	 * completed it. Moves that give the same rank notices of the same number must be on one
+	 * stream, or on streams that the caller has ordered. The values of notices are fixed by
+	 * this call, so a graph that has captured it must not run twice. NULL: the mover can be
+	 * used by the host only.
 	 */
 	int (*enqueue_behind)(struct fb_mover *mover, const struct fb_wait *wait, int n,
 			      struct fb_move *move, void *stream);
 
-	/* path, channels and flags of the row: what really carried the bytes. */
+	/* Fills in path, channels and flags of the row, by what really carried the bytes. */
 	void (*describe)(struct fb_move *move, struct fb_traits *traits);
 
 	/*
@@ -218,7 +218,7 @@ int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers,
 
 /* --- mover_check.c ---------------------------------------------------------------------------- */
 
-/* What a rank says of its part of a region before anybody uses the part's address or key. */
+/* What ranks tell each other about their parts of a region before addresses and keys are used. */
 enum { FB_REGION_MAGIC = 0x66627267, FB_REGION_NAME = 24 };
 struct fb_region_record {
 	uint32_t magic, version, bytes, device;
@@ -227,9 +227,9 @@ struct fb_region_record {
 };
 
 /*
- * Collective: as ops->add, which it calls where all ranks mean the same region. The same value on
- * all ranks: 0; FB_EINPUT (printed: the rank, and what differs), before any key is exchanged; or
- * the error of ops->add.
+ * Collective: checks that all ranks describe the same region, and then calls ops->add. The same
+ * value on all ranks: 0; FB_EINPUT (printed: the rank, and what differs), before any key is
+ * exchanged; or the error of ops->add.
  */
 int fb_mover_add(struct fb_mover *mover, const struct fb_segment *segment,
 		 struct fb_region **region);
@@ -249,9 +249,9 @@ const char *fb_region_record_unlike(const struct fb_region_record *own, const vo
 				    size_t bytes);
 
 /*
- * Local: whether what the transfer writes, in all repeats, overlaps itself. 0; FB_EINPUT (printed:
- * the two pieces); or FB_ENOMEM (printed). It sorts the list, so that it is for set-up: calls that
- * are timed prepare moves, which do without.
+ * Local: checks that the pieces that the transfer writes, in all repeats, do not overlap. 0;
+ * FB_EINPUT (printed: the two pieces); or FB_ENOMEM (printed). It sorts the list, which takes time,
+ * so it is for set-up only: fb_move_prepare() may be timed and does not call it.
  */
 int fb_transfer_check_targets(const struct fb_transfer *transfer);
 
@@ -286,21 +286,21 @@ int fb_mover_open(struct fb_mover **mover, const struct fb_mover_ops *ops,
 		  char why[FB_REASON_CHARS]);
 
 /*
- * For movers, collective: `bytes` zeroed bytes that begin with a struct fb_mover, filled in. 0 or
- * FB_ENOMEM (printed) on all ranks. Local: the way back.
+ * For movers, collective: allocates `bytes` zeroed bytes that begin with a struct fb_mover, and
+ * fills that in. 0 or FB_ENOMEM (printed) on all ranks. Freeing is local.
  */
 int fb_mover_new(struct fb_mover **mover, const struct fb_mover_ops *ops, size_t bytes,
 		 const struct fb_session *session, const struct fb_group *group);
 void fb_mover_free(struct fb_mover *mover);
 
-/* What --memory takes in programs whose memory this is, ending in NULL; and a row's memory. */
+/* The values of --memory for movers' regions, ending in NULL; and the memory of a mover's rows. */
 extern const char *const fb_mover_memories[];
 const char *fb_mover_memory(const struct fb_mover_ops *ops, const struct fb_settings *settings,
 			    bool device);
 
 /*
- * Collective: a segment for regions of a mover (NULL: of whoever moves in such memory): the
- * mover's own kind, else GPU memory, or host memory where `gpu` is NULL, of the kind that --memory
+ * Collective: opens a segment for regions of a mover (NULL: of any mover): in memory from
+ * ops->segment, else GPU memory, or host memory where `gpu` is NULL, of the kind that --memory
  * names. 0 or an error on all ranks (printed).
  */
 int fb_mover_segment(struct fb_segment *segment, const struct fb_mover_ops *ops,
@@ -309,13 +309,13 @@ int fb_mover_segment(struct fb_segment *segment, const struct fb_mover_ops *ops,
 
 /*
  * For movers, collective: a region of `bytes` zeroed bytes that begin with a struct fb_region.
- * `open` (local, prints its errors; NULL: nothing to do) fills in the rest. Where it fails on any
- * rank, all ranks get an error, and give their regions to ops->remove with what `open` has left.
+ * `open` (local, prints its errors; NULL: nothing to do) fills in the rest. If it fails on any
+ * rank, all ranks get an error, and ops->remove frees the regions, which may be partly filled in.
  */
 int fb_region_new(struct fb_mover *mover, const struct fb_segment *segment, size_t bytes,
 		  int (*open)(struct fb_region *region), struct fb_region **region);
 
-/* For movers: the usual region and the usual move, which need nothing but what all have. */
+/* For movers: regions and moves with no data beyond the common structures. */
 int fb_region_add(struct fb_mover *mover, const struct fb_segment *segment,
 		  struct fb_region **region);
 void fb_region_remove(struct fb_region *region);
@@ -324,12 +324,12 @@ int fb_move_new(struct fb_mover *mover, const struct fb_move *given, size_t byte
 void fb_move_free(struct fb_move *move);
 
 /*
- * For movers: a transfer by chunks. Returns the bytes of the next one, at most `most`, and its
- * offsets; 0: there are no more. Starts from {transfer}; pieces of no bytes are left out.
+ * For movers: walks through a transfer's pieces in chunks. Returns the bytes of the next chunk, at
+ * most `most`, and its offsets; 0: no more. Begin with {transfer}. Empty pieces are left out.
  */
 struct fb_walk {
 	const struct fb_transfer *transfer;
-	uint64_t piece, begun; /* begun: bytes of the piece that are past */
+	uint64_t piece, begun; /* begun: bytes of the piece that were in earlier chunks */
 	uint32_t repeat;
 };
 
@@ -365,12 +365,12 @@ static inline uint64_t fb_walk_next(struct fb_walk *walk, uint64_t most, uint64_
 }
 
 /*
- * The same by runs: pieces that go on where others end, on both sides, are one, unless the transfer
- * keeps them apart. 0: no more.
+ * The same by runs: pieces that are contiguous on both sides are joined, unless the transfer keeps
+ * them apart. 0: no more.
  */
 struct fb_runs {
 	struct fb_walk walk;
-	uint64_t local, remote, bytes; /* of the piece that has been looked at already */
+	uint64_t local, remote, bytes; /* the piece that was read ahead */
 };
 
 uint64_t fb_runs_next(struct fb_runs *runs, uint64_t *local, uint64_t *remote);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks that take a whole list, or all ranks: regions whose ranks do not mean the same, and pieces
- * that fall on each other; see mover.h.
+ * Checks over all ranks or over a whole list: that all ranks describe the same region, and that
+ * pieces do not overlap; see mover.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ int fb_mover_add(struct fb_mover *mover, const struct fb_segment *segment,
 	if (!err && all) {
 		fb_region_record_of(mover, segment, &own);
 		MPI_Allgather(&own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE, g->comm);
-		/* Against the first rank's, so that all ranks say the same. */
+		/* Compares with the first rank's, so that all ranks report the same difference. */
 		for (int r = 1; r < g->nranks && !err; r++) {
 			const char *why = fb_region_record_unlike(&all[0], &all[r], sizeof(own));
 
@@ -98,7 +98,7 @@ static int by_begin(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The spans that the walk writes, in order of their places; returns how many. */
+/* Lists the spans that the transfer writes, sorted by place; returns how many. */
 static uint64_t list_targets(const struct fb_transfer *t, struct span *span)
 {
 	struct fb_walk walk = {.transfer = t};
@@ -141,7 +141,7 @@ int fb_transfer_check_targets(const struct fb_transfer *t)
 	list.repeats = 1;
 	n = list_targets(&list, span);
 	err = find_overlap(t, span, n);
-	/* Repeats that begin behind the whole list cannot fall on it. */
+	/* Repeats that begin behind the whole list cannot overlap it. */
 	if (!err && n && span[n - 1].begin + span[n - 1].bytes - span[0].begin > step)
 		err = find_overlap(t, span, list_targets(t, span));
 	free(span);

@@ -70,7 +70,7 @@ static int mpi_test(struct fb_move *move, bool *done)
 	return FB_OK;
 }
 
-/* Nobody can give a notice; asking lets the library move what is under way. */
+/* This mover has no notices; the call lets the library progress. */
 static int mpi_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count)
 {
 	int is;

@@ -27,7 +27,7 @@ static void add(struct blocks *b, uint64_t at, uint64_t bytes)
 	b->bytes[b->n++] = (int)bytes;
 }
 
-/* The list once, without repeats. */
+/* Counts the chunks of the list in one repeat. */
 static size_t count_chunks(const struct fb_transfer *once)
 {
 	struct fb_walk walk = {.transfer = once};

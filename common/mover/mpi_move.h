@@ -29,8 +29,8 @@ struct fb_mpi_move {
 
 /*
  * Local: a move of `bytes` zeroed bytes that begin with a struct fb_mpi_move, which is filled in.
- * Neighbours are merged, and what is one run needs no type of its own. 0, FB_ENOMEM (printed), or
- * FB_EUNSUPPORTED (not printed) where MPI's counts do not suffice.
+ * Neighbouring pieces are joined; a transfer that is one run needs no derived type. 0, FB_ENOMEM
+ * (printed), or FB_EUNSUPPORTED (not printed) where MPI's counts, which are ints, do not suffice.
  */
 int fb_mpi_move_new(struct fb_mover *mover, const struct fb_move *given, size_t bytes,
 		    struct fb_move **move);

@@ -5,10 +5,10 @@
  * that the library sees all of them at once; a notice is an empty message.
  *
  * Order. A PUT's notice is sent when MPI_Win_flush has returned: the bytes are then in the target's
- * memory. MPI still separates a window's public from its private copy, so the target synchronises
- * the windows between the message and the first load (MPI_Win_sync). A GET's notice is sent when
- * the window has been flushed, too: its bytes have been read. Moves give their notices in the order
- * in which they were posted, whichever of them is tested.
+ * memory. MPI distinguishes a window's public and private copy, so the target synchronises the
+ * windows between the message and the first load (MPI_Win_sync). A GET's notice is also sent after
+ * a flush: its bytes have then been read. Moves give their notices in the order of posting,
+ * whichever of them is tested.
  *
  * Where the library carries one-sided calls out in software, MPI_Win_flush waits until the target
  * calls MPI; a target does so, because it waits for the notice by calling arrived().
@@ -26,7 +26,7 @@ struct mpi_region {
 	struct mpi_region *next;
 };
 
-/* Its first requests, one per transfer, are of bytes; those behind them are of notices. */
+/* The first requests, one per transfer, are for the bytes, the others for notices. */
 struct mpi_move {
 	struct fb_mpi_move base;
 	struct mpi_move *next; /* among those that have notices to give */
@@ -42,7 +42,7 @@ struct mpi_mover {
 	uint64_t (*arrived)[FB_NOTICES + 1]; /* [nranks] */
 };
 
-/* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): what is waited for began elsewhere. */
+/* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): other functions began these requests. */
 static void mpi_close(struct fb_mover *mover)
 {
 	struct mpi_mover *m = (struct mpi_mover *)mover;
@@ -156,9 +156,9 @@ static void give_notices(const struct mpi_mover *m, struct mpi_move *move)
 }
 
 /*
- * Whether the library is through with the move's bytes on this side. MPICH 4.0 completes the
- * request of an MPI_Rget with datatypes before all bytes are there (tests/mpi/test_mover.c found
- * that), so the window is flushed as well.
+ * Whether the move's bytes have moved on this side. MPICH 4.0 completes the request of an MPI_Rget
+ * with datatypes before all bytes have arrived (tests/mpi/test_mover.c found that), so the window
+ * is flushed as well.
  */
 static bool has_moved(struct mpi_move *move)
 {

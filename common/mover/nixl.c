@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Mover nixl: NIXL's agent with one of its plugins that move memory between agents, UCX or what
- * FB_NIXL_BACKEND names, by its C interface found at run time (nixl.h). Plugins of files are in
- * nixl_file.c. PUT is NIXL's WRITE, GET its READ; a transfer is one
- * request with a descriptor for each piece, made when the move is prepared and posted again and
- * again.
+ * FB_NIXL_BACKEND names, by its C interface found at run time (nixl.h). Plugins for files are in
+ * nixl_file.c. PUT is NIXL's WRITE, GET its READ; a transfer is one request with a descriptor for
+ * each piece, made when the move is prepared and posted again and again.
  *
  * Order. NIXL notifies the peer when a request is complete there, but requests complete in any
- * order. A message has a number of its sender's posting, and the peer counts a notice only when all
- * before it have come, so k notices stand for the first k transfers.
+ * order. So notifications are numbered in the order of posting, and the peer counts a notice only
+ * when all earlier ones have come: k notices stand for the first k transfers.
  *
  * NIXL does not report what the plugin really used. The process's own TCP sockets are counted
  * (TCP_INFO): where they have carried half of the payload or more, the row is flagged nixl-on-tcp.
@@ -50,7 +49,7 @@ static double tcp_bytes(void)
 
 #define FUNCTION(name_) {"nixl_capi_" #name_, offsetof(struct fb_nixl, name_), false}
 
-/* A wheel's plugins lie beside its library, where NIXL does not look for them by itself. */
+/* A wheel has its plugins beside its library, where NIXL does not look for them by default. */
 static void find_plugins(void *library)
 {
 	const char *file = fb_library_file(library), *slash = file ? strrchr(file, '/') : NULL;
@@ -64,8 +63,8 @@ static void find_plugins(void *library)
 }
 
 /*
- * The wheel brings its own libnl, which finds the system's in its place when libraries are unloaded
- * at exit, and crashes. Nothing that is needed happens there.
+ * Ends the process without unloading libraries: the wheel's own libnl then calls the system's libnl
+ * instead, and crashes. No needed action is skipped.
  */
 static void leave(int code, void *arg)
 {
@@ -128,7 +127,7 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 
 	fb_nixl_name(m->mover.group->rank, name);
 	fb_nixl_ucx_begin(m);
-	/* Its progress thread and this one would wait for each other's lock in every post. */
+	/* No progress thread: it and this thread would compete for a lock in every post. */
 	status = m->api.create_configured_agent(name, &alone, &m->agent);
 	if (!status) {
 		call = "get_plugin_params";
@@ -143,7 +142,7 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 		status = m->api.create_backend(m->agent, m->plugin, params, &m->backend);
 	}
 	fb_nixl_ucx_begun(m);
-	/* Plugins of files and objects send nothing to other agents. */
+	/* With plugins for files and objects agents do not communicate. */
 	if (!status && !m->files) {
 		call = "get_local_md";
 		status = m->api.get_local_md(m->agent, &metadata, &bytes);
@@ -217,7 +216,7 @@ int fb_nixl_open(struct fb_mover **mover, const struct fb_mover_ops *ops, const 
 	m->memory = ops->device ? FB_NIXL_VRAM : FB_NIXL_DRAM;
 	m->plugin = other && *other ? other : plugin;
 	m->files = !strcmp(ops->transport, "file");
-	/* The variable that NIXL has for it; requests report what it sums up. */
+	/* NIXL's own variable; with it each request reports its times. */
 	m->telemetry = telemetry && (!strcmp(telemetry, "1") || !strncmp(telemetry, "y", 1));
 	m->counter = calloc((size_t)g->nranks, sizeof(*m->counter));
 	m->device = calloc((size_t)g->nranks, sizeof(*m->device));
@@ -299,7 +298,7 @@ static int register_part(struct fb_region *region)
 	return r->base ? fb_nixl_register(m, region->segment, &r->list) : FB_ENOMEM;
 }
 
-/* Every rank's agent learns of all memory of the others. */
+/* Every rank's agent gets the metadata of all other ranks' memory. */
 static int nixl_add(struct fb_mover *mover, const struct fb_segment *segment,
 		    struct fb_region **region)
 {
@@ -370,7 +369,7 @@ static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 
 	fb_nixl_telemetry_text(m, telemetry, sizeof(telemetry));
 	fb_nixl_ucx_path(m, move, ucx, sizeof(ucx));
-	/* Figures differ each time: `compare` takes what is in parentheses for no other way. */
+	/* Figures differ each time, so they are in parentheses, which `compare` ignores. */
 	snprintf(traits->path, sizeof(traits->path),
 		 "NIXL, %.40s plugin%s%s%s (%.0f%% of the payload over own TCP sockets%s)",
 		 m->plugin, getenv("NIXL_UCX_SGL_ENABLE") ? " with lists" : "",
@@ -392,7 +391,7 @@ const struct fb_mover_ops fb_mover_nixl = {
 	.open = nixl_open, .lands = true, REST,
 };
 
-/* Posted and waited for by the processor: it has no calls on streams. */
+/* The processor posts and waits: NIXL has no calls on streams. */
 const struct fb_mover_ops fb_mover_nixl_gpu = {
 	.name = "nixl_gpu", .summary = "NIXL's write and read of GPU memory by a plugin",
 	.device = true, .open = gpu_open, REST,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is used of NIXL's C interface, libnixl_capi.so, found at run time; its header, which wheels
- * do not carry, is not needed. Handles are opaque pointers, results 0, 1 (in progress) or an error
- * below 0. Lists are made with a third argument that versions before 1.0 take, and later ones do
- * not look at.
+ * The functions used of NIXL's C interface, libnixl_capi.so, found at run time. Its header, which
+ * wheels do not have, is not needed. Handles are opaque pointers; results are 0, 1 (in progress) or
+ * an error below 0. Lists are made with a third argument, which versions from 1.0 on ignore.
  */
 #ifndef FB_COMMON_MOVER_NIXL_H
 #define FB_COMMON_MOVER_NIXL_H
@@ -27,7 +26,7 @@ struct fb_nixl_config {
 	bool telemetry;
 };
 
-/* What the library says of a request that is done; the order and the types are its own. */
+/* The library's measurements of a completed request, in its order and types. */
 struct fb_nixl_telemetry {
 	uint64_t start_us, post_us, transfer_us, bytes, descriptors;
 };
@@ -36,7 +35,7 @@ struct fb_nixl {
 	void *library;
 	int (*create_configured_agent)(const char *name, const struct fb_nixl_config *config,
 				       void **agent);
-	int (*params_add)(void *params, const char *key, const char *value); /* NULL: is old */
+	int (*params_add)(void *params, const char *key, const char *value); /* NULL: old version */
 	int (*destroy_agent)(void *agent);
 	int (*get_plugin_params)(void *agent, const char *plugin, void **memories, void **params);
 	int (*create_backend)(void *agent, const char *plugin, void *params, void **backend);
@@ -80,9 +79,9 @@ struct fb_nixl {
 
 /* --- between nixl.c (opening, regions), nixl_move.c and nixl_file.c --------------------------- */
 
-enum { FB_NIXL_NAME_CHARS = 24, FB_NIXL_FILES = 1 << 16 /* descriptors that are looked at */ };
+enum { FB_NIXL_NAME_CHARS = 24, FB_NIXL_FILES = 1 << 16 /* descriptors that are searched */ };
 
-/* What a notification says. */
+/* The contents of a notification. */
 struct fb_nixl_message {
 	uint32_t from, notice;
 	uint64_t number; /* of all with this notice to that peer, from 1 */
@@ -91,7 +90,7 @@ struct fb_nixl_message {
 /* Notices of one rank and number. */
 struct fb_nixl_counter {
 	uint64_t count;	 /* all up to this one have come */
-	uint64_t *early; /* [n]: that came before one before them */
+	uint64_t *early; /* [n]: numbers that came while an earlier one was missing */
 	size_t n, room;
 };
 
@@ -109,12 +108,12 @@ struct fb_nixl_mover {
 	double post_us, transfer_us;
 	uint64_t measured;
 	bool telemetry;
-	int memory;	  /* FB_NIXL_DRAM or, of a GPU, FB_NIXL_VRAM */
+	int memory;	  /* FB_NIXL_DRAM, or FB_NIXL_VRAM for GPU memory */
 	uint64_t *device; /* [nranks]: the GPUs' numbers; 0 in host memory */
 	struct fb_gpu gpu;
 	/*
-	 * nixl_ucx.c: UCX's version; its log, and the descriptor by which UCX writes to that (0:
-	 * none); how much of it has gone to stderr.
+	 * nixl_ucx.c: UCX's version; the memory file for UCX's log, and the descriptor by which UCX
+	 * writes to it (0: none); how many bytes of the log have been copied to stderr.
 	 */
 	char ucx[32];
 	int log, ucx_log;
@@ -133,10 +132,10 @@ struct fb_nixl_region {
 };
 
 struct fb_nixl_part {
-	void *request; /* NULL: notice alone, or the rank itself */
+	void *request; /* NULL: a notice alone, or a transfer with the rank itself */
 	void *args;
 	bool busy;
-	uint64_t number; /* of a file's request: of its notice, given when it is done; 0: none */
+	uint64_t number; /* of a file's request: the notice to give when it is done; 0: none */
 };
 
 struct fb_nixl_move {
@@ -159,18 +158,18 @@ static inline void fb_nixl_name(int rank, char name[FB_NIXL_NAME_CHARS])
 /* Local: loads a rank's metadata, and checks that it is of that rank's agent. */
 int fb_nixl_load_metadata(struct fb_nixl_mover *m, int rank, const char *data, size_t n);
 
-/* As ops->open with the plugin of that name, unless `variable` of the environment has another. */
+/* As ops->open, with the plugin of that name or the one that environment variable names. */
 int fb_nixl_open(struct fb_mover **mover, const struct fb_mover_ops *ops, const char *plugin,
 		 const char *variable, const struct fb_session *session,
 		 const struct fb_group *group, char why[FB_REASON_CHARS]);
 /*
- * Collective: progresses until all ranks have come. 0; or the job ends, requests may still run, and
- * what they use stays.
+ * Collective: a barrier that progresses requests. 0; or an error, after which the job ends:
+ * requests may still run, and their memory must not be freed.
  */
 int fb_nixl_settled(struct fb_nixl_mover *m);
-/* Local: registers what the list has, or destroys it and sets it to NULL. NIXL's status. */
+/* Local: registers the list; after an error destroys it and sets it to NULL. NIXL's status. */
 int fb_nixl_register_list(struct fb_nixl_mover *m, void **list);
-/* Local: the rank's memory as the plugin knows it. 0 or FB_ESYS (printed). */
+/* Local: registers the rank's part of the segment. 0 or FB_ESYS (printed). */
 int fb_nixl_register(struct fb_nixl_mover *m, const struct fb_segment *segment, void **list);
 /* NIXL's own figures of the requests since the last call: ": ...", or nothing. */
 void fb_nixl_telemetry_text(struct fb_nixl_mover *m, char *text, size_t chars);
@@ -178,8 +177,8 @@ void fb_nixl_telemetry_text(struct fb_nixl_mover *m, char *text, size_t chars);
 /*
  * --- nixl_ucx.c ----------------------------------------------------------------------------------
  *
- * Local. Before the plugin is loaded, when it is, and behind the making of the backend; and before
- * the mover is freed, with or without the former.
+ * Local. To be called before the plugin is loaded (begin), after that (loaded), after the backend
+ * has been made (begun), and before the mover is freed (end), also without the others.
  */
 void fb_nixl_ucx_begin(struct fb_nixl_mover *m);
 void fb_nixl_ucx_loaded(struct fb_nixl_mover *m);
@@ -190,7 +189,7 @@ void fb_nixl_ucx_end(struct fb_nixl_mover *m);
  * it has logged, for the caller to free, or NULL.
  */
 char *fb_nixl_ucx_pass_on(struct fb_nixl_mover *m);
-/* ", UCX 1.22.0 cma/memory": its version, and what the move's verb has gone by so far; or "". */
+/* ", UCX 1.22.0 cma/memory": its version, and the transports that the verb has used; or "". */
 void fb_nixl_ucx_path(struct fb_nixl_mover *m, const struct fb_move *move, char *path, size_t n);
 
 /* fb_mover_ops */

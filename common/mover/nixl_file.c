@@ -43,7 +43,7 @@ static void remove_region(struct fb_region *region)
 	struct fb_nixl_region *r = (struct fb_nixl_region *)region;
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)region->mover;
 
-	/* After an error requests may still run: then the file stays, too. */
+	/* After an error requests may still run, so the file stays open as well. */
 	if (!m->failed) {
 		drop(m, r->list);
 		drop(m, r->file_list);
@@ -53,7 +53,7 @@ static void remove_region(struct fb_region *region)
 	free(r);
 }
 
-/* cuFile, which is below GDS, needs O_DIRECT, and looks a file up by its name. */
+/* Plugin GDS uses cuFile, which needs O_DIRECT and looks a file up by its name. */
 static int open_region(struct fb_region *region)
 {
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)region->mover;

@@ -5,7 +5,7 @@
 
 #include "common/mover/nixl.h"
 
-/* After an error NIXL may still read and write the pieces, and asks for their state: it stays. */
+/* Frees nothing of a move with requests under way, which may use it; the job ends then. */
 void fb_nixl_release(struct fb_move *move)
 {
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)move->mover;
@@ -29,7 +29,7 @@ static int make_request(struct fb_nixl_mover *m, const struct fb_transfer *t,
 {
 	uint64_t local = (uintptr_t)fb_transfer_local(t, m->mover.group->rank), a, b, bytes;
 	const struct fb_nixl_region *region = (const struct fb_nixl_region *)t->remote;
-	/* A place in a file is an offset, and the file is the device. */
+	/* NIXL names a place in a file by its offset, and the file by the device number. */
 	uint64_t remote = m->files ? 0 : region->base[t->peer];
 	uint64_t device = m->files ? (uint64_t)region->fd : m->device[t->peer];
 	struct fb_runs runs = {.walk = {.transfer = t}};
@@ -88,7 +88,7 @@ int fb_nixl_prepare(struct fb_mover *mover, const struct fb_move *given, const c
 	return err;
 }
 
-/* A notice has come, maybe before one that was posted before it. */
+/* Counts a notice; if an earlier one is missing, it is kept until that has come. */
 static int count(struct fb_nixl_counter *c, uint64_t number)
 {
 	if (number != c->count + 1) {
@@ -114,7 +114,7 @@ static int count(struct fb_nixl_counter *c, uint64_t number)
 	return FB_OK;
 }
 
-/* A request is done: adds what NIXL measured of it, and counts the notice of a file's request. */
+/* A request is done: adds NIXL's measurements, and counts the notice of a file's request. */
 static int end_request(struct fb_nixl_mover *m, const struct fb_transfer *transfer,
 		       const struct fb_nixl_part *part)
 {
@@ -140,7 +140,7 @@ static int post_part(struct fb_nixl_mover *m, const struct fb_transfer *t,
 
 	if (t->notice)
 		message.number = ++m->mover.counts[t->peer][t->notice];
-	/* NIXL carries a GPU's own and files; the processor copies its own. */
+	/* The processor copies a rank's transfer with itself, except in GPU memory and files. */
 	if (t->peer == g->rank && !part->request) {
 		if (m->memory == FB_NIXL_DRAM && !m->files)
 			fb_transfer_copy(t, g->rank);
@@ -171,7 +171,7 @@ static int request_failed(struct fb_nixl_mover *m, const struct fb_transfer *t, 
 {
 	char with[32] = "a file";
 
-	/* The job ends without closing the mover, and UCX may have said why. */
+	/* The job ends without closing the mover, and UCX's log may have the reason. */
 	free(fb_nixl_ucx_pass_on(m));
 	if (!m->files)
 		snprintf(with, sizeof(with), "rank %d", t->peer);
@@ -180,7 +180,7 @@ static int request_failed(struct fb_nixl_mover *m, const struct fb_transfer *t, 
 			(unsigned long long)fb_transfer_bytes(t), with, m->plugin);
 }
 
-/* NIXL completes requests, and notifies their peers, only when it is asked for their state. */
+/* NIXL completes requests and notifies peers only in calls that ask for a request's state. */
 static int complete_requests(struct fb_nixl_mover *m)
 {
 	struct fb_nixl_move **at = &m->first;
@@ -253,7 +253,7 @@ static int take(struct fb_nixl_mover *m, const void *data, size_t bytes)
 	return count(&m->counter[message.from][message.notice], message.number);
 }
 
-/* All notifications that have come. */
+/* Takes all notifications that have come. */
 static int take_all(struct fb_nixl_mover *m)
 {
 	size_t agents = 0, n = 0, bytes;
@@ -295,7 +295,7 @@ int fb_nixl_arrived(struct fb_mover *mover, int from, int notice, uint64_t *coun
 	return m->failed;
 }
 
-/* Without this check another agent's metadata would fail with the first request, if at all. */
+/* Without this check wrong metadata would be found at the first request, or not at all. */
 int fb_nixl_load_metadata(struct fb_nixl_mover *m, int rank, const char *data, size_t n)
 {
 	char expected[FB_NIXL_NAME_CHARS], *name = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The version and the transports of UCX below NIXL, whose interface gives neither: the version is
- * asked of the UCX that NIXL's plugin has loaded. The transports are in the tables of protocols
- * that UCX writes to its log when an endpoint first needs them. So UCX logs to memory of this
- * process, and other lines go on to stderr. Variables that the user has set stay as they are.
+ * The version and the transports of UCX below NIXL, whose interface has neither. The UCX that
+ * NIXL's plugin has loaded says its version. The transports are in the tables of protocols that UCX
+ * logs when an endpoint first needs them. So UCX logs to memory of this process, and all lines but
+ * the tables are copied to stderr. Variables that the user has set are not changed.
  *
- * UCX opens its log once, when it is loaded. If the plugin uses a UCX that was there before, such
- * as that of mover ucx or of the MPI library, its log is another one, which has messages of all who
- * use it. Then no tables are asked for, and what this mover uses is not known.
+ * UCX opens its log once, when it is loaded. If the plugin uses a UCX that was loaded before, by
+ * mover ucx or by the MPI library, it logs elsewhere, with the messages of all of its users. Then
+ * the tables are not requested, and the transports of this mover are not known.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ void fb_nixl_ucx_begin(struct fb_nixl_mover *m)
 	setenv(log_variable, name, 1);
 }
 
-/* The descriptor with which UCX has opened the log; 0: it has not. */
+/* UCX's own descriptor of the log's memory file; 0: UCX has not opened it. */
 static int find_log(int log)
 {
 	struct stat own, other;
@@ -111,7 +111,7 @@ char *fb_nixl_ucx_pass_on(struct fb_nixl_mover *m)
 void fb_nixl_ucx_end(struct fb_nixl_mover *m)
 {
 	free(fb_nixl_ucx_pass_on(m));
-	/* Others may use this UCX, and what it says from now on nobody would read. */
+	/* Other users of this UCX may log later: these lines go to stderr. */
 	if (m->ucx_log)
 		dup2(STDERR_FILENO, m->ucx_log);
 	if (m->log > 0)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mover nvshmem: regions are in NVSHMEM's symmetric memory (ops->segment), and all is done by the
- * host library's calls on streams. A run of neighbours is one putmem or getmem; behind all runs of
- * a move stands a quiet, and behind that each transfer's notice, a word in symmetric memory that is
- * set at the peer. In form put-signal, where all that give notices are PUTs of one run, each run
- * carries its notice by itself (putmem_signal); in form put none does. What needs CUDA's headers is
- * in gpu/nvshmem_move.c.
+ * Mover nvshmem: regions are in NVSHMEM's symmetric memory (ops->segment), and the host library's
+ * calls on streams move the bytes. A run of neighbours is one putmem or getmem; after all runs of a
+ * move comes a quiet, then each transfer's notice, which sets a word in the peer's symmetric
+ * memory. In form put-signal the put itself carries the notice (putmem_signal), if all transfers
+ * with notices are PUTs of one run; in form put it never does. The code that needs CUDA's headers
+ * is in gpu/nvshmem_move.c.
  *
- * Between GPUs that reach each other NVSHMEM itself copies by copy engines then. Mover
- * nvshmem_device has the same regions and notices, and moves by kernels that call its device
- * functions: they are a library of the project's own (nvshmem/kernels.h), which is there where
- * NVSHMEM's headers were when it was built.
+ * For these calls NVSHMEM uses copy engines between GPUs that reach each other. Mover
+ * nvshmem_device has the same regions and notices, and moves bytes by kernels that call NVSHMEM's
+ * device functions. They are in a separate library (nvshmem/kernels.h), which exists if NVSHMEM's
+ * headers were there when the project was built.
  */
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void close_kernels(void *thing)
 static const struct fb_once kernels_once = {.bytes = sizeof(struct fb_nvshmem_kernels),
 					    .open = open_kernels, .close = close_kernels};
 
-/* Collective: all ranks have the kernels, of versions that fit the library's. */
+/* Collective: checks that all ranks have the kernels, in versions that fit the host library's. */
 static int find_kernels(struct fb_gpu_mover *m, char why[FB_REASON_CHARS])
 {
 	void *found = NULL;
@@ -120,7 +120,7 @@ static int open_device(struct fb_mover **mover, const struct fb_session *session
 	return open_mover(mover, &fb_mover_nvshmem_device, session, group, why);
 }
 
-/* Other memory, such as cudaMalloc's, peers cannot name. */
+/* Refuses other memory, such as cudaMalloc's, which peers cannot name. */
 static int nvshmem_add(struct fb_mover *mover, const struct fb_segment *segment,
 		       struct fb_region **region)
 {
@@ -135,7 +135,7 @@ static int nvshmem_add(struct fb_mover *mover, const struct fb_segment *segment,
 	return err ? err : fb_region_add(mover, segment, region);
 }
 
-/* What is between this rank's GPU and the peer's; `text` is room for it. */
+/* The connection between this rank's GPU and the peer's; `text` is room for it. */
 static const char *link_to(const struct fb_gpu_mover *m, const struct fb_transfer *t,
 			   char text[96])
 {
@@ -170,7 +170,7 @@ static void nvshmem_describe(struct fb_move *move, struct fb_traits *traits)
 static const char *const host_forms[] = {"put-signal", "put", NULL};
 static const char *const device_forms[] = {"block", "warp", "thread", "block-tma", NULL};
 
-/* What both have. */
+/* Members that both movers have. */
 #define SHARED                                                                                     \
 	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .device = true, .streams = true,           \
 	.close = fb_gpu_mover_close, .add = nvshmem_add, .remove = fb_region_remove,               \

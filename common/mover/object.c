@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Mover object: between memory and an object store, by HTTP and libcurl, found at run time. As with
- * mover store (store.h) the `remote` places are places of a tier that is each rank's alone. It is
- * cut into objects of FB_OBJECT_BYTES, URL/fabricbench-HOST-PID-REGION/NUMBER. PUT writes whole
- * objects, so its bytes have to begin where an object does, and what follows has to be neighbours;
+ * mover store (store.h) the `remote` places are in a tier of each rank alone. The tier is cut into
+ * objects of FB_OBJECT_BYTES, URL/fabricbench-HOST-PID-REGION/NUMBER. PUT writes whole objects, so
+ * its bytes have to begin where an object begins, and its other pieces have to follow without gaps;
  * other transfers are FB_EUNSUPPORTED. GET reads parts of objects by ranges.
  *
  * Up to `depth` requests are under way at once, each with a connection that is kept. Where
@@ -53,7 +53,7 @@ static void name_folder(struct fb_object_mover *m, char url[FB_OBJECT_URL_CHARS]
 		 (int)getpid(), m->regions++);
 }
 
-/* Local: the library, its handles, and whether the store takes an object. */
+/* Local: opens the library and its handles, and tries whether the store takes an object. */
 static int find_store(struct fb_object_mover *m, char why[FB_REASON_CHARS])
 {
 	const char *token = getenv("AWS_SESSION_TOKEN");
@@ -69,10 +69,10 @@ static int find_store(struct fb_object_mover *m, char why[FB_REASON_CHARS])
 	if (fb_curl_open(&m->curl, why, FB_REASON_CHARS))
 		return FB_EUNSUPPORTED;
 	m->multi = m->curl.multi_init();
-	/* Without it the library waits for a status before it sends. */
+	/* Without this header the library waits for a status before it sends the body. */
 	m->headers = m->curl.slist_append(NULL, "Expect:");
 	if (m->headers && token) {
-		/* Temporary credentials have a token, which is part of what is signed. */
+		/* Temporary credentials have a token, which is signed as well. */
 		snprintf(header, sizeof(header), "x-amz-security-token: %s", token);
 		m->headers = m->curl.slist_append(m->headers, header);
 	}
@@ -131,7 +131,7 @@ static void remove_region(struct fb_region *region)
 	struct fb_object_region *r = (struct fb_object_region *)region;
 	const struct fb_object_mover *m = (const struct fb_object_mover *)region->mover;
 
-	/* One that was never written is not there, which is as well. */
+	/* An object that was never written does not exist; its DELETE does no harm. */
 	for (uint64_t k = 0; k < m->written && k * FB_OBJECT_BYTES < region->segment->part_bytes;
 	     k++) {
 		(void)fb_object_alone(m, r->url, k, "DELETE");
@@ -151,7 +151,7 @@ static void free_move(struct fb_move *move)
 	fb_move_free(move);
 }
 
-/* Pieces, cut where objects end, and joined where they are neighbours in one. */
+/* Makes requests of the pieces: cuts them where objects end, joins neighbours in one object. */
 static void list(struct fb_object_move *m, const struct fb_transfer *t, uint64_t *parts)
 {
 	struct fb_object_request *last = NULL;

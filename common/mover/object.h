@@ -15,8 +15,8 @@ struct fb_object_request {
 	struct iovec *iov;	    /* [parts] */
 	size_t parts;
 	bool writes;
-	size_t part; /* that is moved now, and how far it is */
-	size_t done;
+	size_t part; /* the part that is being moved */
+	size_t done; /* and its bytes that have been moved */
 	uint64_t moved;
 	struct fb_object_move *move;
 };
@@ -48,8 +48,8 @@ struct fb_object_mover {
 };
 
 /*
- * Local: one request alone, PUT of nothing or DELETE, of object `number` of a folder. Returns
- * libcurl's code; it takes 30 s at most.
+ * Local: makes one request and waits for it: PUT of no bytes, or DELETE, for object `number` of a
+ * folder. Returns libcurl's code, after at most 30 s.
  */
 int fb_object_alone(const struct fb_object_mover *m, const char *folder, uint64_t number,
 		    const char *method);

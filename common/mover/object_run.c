@@ -27,13 +27,13 @@ static size_t pass(struct fb_object_request *r, char *data, size_t n)
 	return moved;
 }
 
-/* libcurl's callbacks: it reads what is sent, and writes what has come. */
+/* libcurl's callbacks: for bytes to send, and for bytes that have come. */
 static size_t give_bytes(char *data, size_t size, size_t n, void *request)
 {
 	return pass(request, data, size * n);
 }
 
-/* Less than there was ends the request with an error. */
+/* If it takes fewer bytes than came, libcurl ends the request with an error. */
 static size_t take_bytes(char *data, size_t size, size_t n, void *request)
 {
 	return pass(request, data, size * n);
@@ -60,7 +60,7 @@ static void sign(const struct fb_object_mover *m, void *easy)
 	m->curl.easy_setopt(easy, FB_CURL_USERPWD, user);
 }
 
-/* A handle for an object; the library copies texts. */
+/* Sets a handle up for an object; the library copies texts. */
 static void aim(const struct fb_object_mover *m, void *easy, const char *folder, uint64_t object)
 {
 	const struct fb_curl *c = &m->curl;
@@ -115,7 +115,7 @@ static int slot_of(const struct fb_object_mover *m, const void *easy)
 	return slot;
 }
 
-/* One that has ended; its bytes have to be all. */
+/* Takes a request that has ended, and checks that all of its bytes have moved. */
 static int end(struct fb_object_mover *m, void *easy, int result)
 {
 	struct fb_object_request *r = NULL;
@@ -161,7 +161,6 @@ static int progress(struct fb_object_mover *m)
 	return err;
 }
 
-/* One request alone, of a handle that is aimed. Returns libcurl's code. */
 int fb_object_alone(const struct fb_object_mover *m, const char *folder, uint64_t object,
 		    const char *method)
 {

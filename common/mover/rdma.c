@@ -4,25 +4,25 @@
  * rail (--rdma-device).
  *
  * chained  a WRITE or READ for each piece, many of them with one doorbell (--rdma-batch)
- * single   the same with a doorbell each, to see what chaining saves
+ * single   the same with a doorbell for each, to measure what chaining saves
  * sge      pieces that are neighbours in the peer's memory are one request, whose local parts the
  *          device gathers or scatters
  *
  * The last WRITE of a transfer carries its notice as immediate data. Order: the receiver's device
  * completes the receive of immediate data after all earlier requests of the queue pair have been
- * carried out, and a completion covers what they wrote, whatever the order on the bus; behind it
- * fb_rdma_from_device() keeps the processor from having loaded the bytes before. The notice of a
- * GET is an empty WRITE with immediate data behind a fence: the device does not begin it before the
- * READs in front of it are complete, so the owner does not overwrite what is still read.
+ * carried out, and a completion covers what they wrote, whatever the order on the bus. After the
+ * completion fb_rdma_from_device() orders the processor's later loads. The notice of a GET is an
+ * empty WRITE with immediate data and a fence: the device does not begin it before earlier READs
+ * are complete, so the owner does not overwrite bytes that are still read.
  *
  * Several rails share the pieces of a transfer of --rdma-stripe bytes or more: each request goes to
  * the rail that carries the fewest bytes of the transfer so far, and long pieces are cut. A smaller
  * transfer goes by one rail. Queue pairs have no order between them, and a completion at the sender
- * does not order the receiver's buses. So every notice is given once by each rail, behind what that
- * rail carries, and counts when it has come by all of them.
+ * does not order the receiver's buses. So each rail carries every notice once, behind that rail's
+ * bytes, and the notice counts when it has come by all rails.
  *
- * Requests are posted in the order of moves, as far as the send queue has room, and further ones
- * when somebody calls; the device then needs nobody.
+ * Requests are posted in the order of moves, as far as the send queue has room, and the others by
+ * later calls. The device carries out posted requests without calls.
  */
 #include "common/mover/rdma.h"
 
@@ -37,7 +37,7 @@ static const char *const rdma_forms[] = {"chained", "single", "sge", NULL};
 #if FB_HAVE_VERBS
 
 enum {
-	RECEIVES = 64, /* of a queue, for notices that nobody has looked at */
+	RECEIVES = 64, /* of a queue, for notices that have not been read yet */
 	COMPLETIONS = 16384,
 	TAG = 0x6d72,
 };
@@ -46,7 +46,7 @@ static void rdma_close(struct fb_mover *mover)
 {
 	struct fb_rdma_mover *m = (struct fb_rdma_mover *)mover;
 
-	/* No peer's request is under way to a queue that goes. */
+	/* After it no peer's request is under way to a queue of this rank. */
 	MPI_Barrier(mover->group->comm);
 	for (int i = 0; m->queue && i < mover->group->nranks * FB_RDMA_RAILS; i++)
 		if (m->queue[i]) {
@@ -112,7 +112,7 @@ static void agree_on_rails(struct fb_rdma_mover *m)
 {
 	m->rails = m->opened;
 	MPI_Allreduce(MPI_IN_PLACE, &m->rails, 1, MPI_INT, MPI_MIN, m->mover.group->comm);
-	/* Gathering, as far as all devices can. */
+	/* The number of gathered pieces: the least of all devices. */
 	m->settings.sges = FB_RDMA_GATHERED;
 	m->most = UINT64_MAX;
 	for (int r = 0; r < m->rails; r++) {
@@ -182,7 +182,7 @@ static int rdma_add(struct fb_mover *mover, const struct fb_segment *segment,
 
 	err = fb_group_agree(g, err);
 	if (err || !r || !known) {
-		/* Another rank has failed. Later memory at this place is not what is known here. */
+		/* Another rank has failed. Other memory may be at this address later. */
 		if (known)
 			fb_rdma_forget(&m->cache, base, segment->part_bytes);
 		free(r);
@@ -212,7 +212,7 @@ static void rdma_remove(struct fb_region *region)
 
 /* --- queues ----------------------------------------------------------------------------------- */
 
-/* The queues to a peer, one by each rail. */
+/* Opens the queues to a peer, one for each rail. */
 static int make_queues(struct fb_rdma_mover *m, int peer, struct fb_rdma_address *address)
 {
 	int err = FB_OK;
@@ -233,7 +233,7 @@ static int make_queues(struct fb_rdma_mover *m, int peer, struct fb_rdma_address
 	return err;
 }
 
-/* Both ends exchange addresses, in the order of ranks, after an error of this one, too. */
+/* Both ends exchange addresses and connect. Takes part also after an error of this rank. */
 static int connect_peer(struct fb_rdma_mover *m, int peer, const struct fb_rdma_address *own,
 			int err)
 {
@@ -257,14 +257,14 @@ static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 
 	err = own && met ? FB_OK : FB_ENOMEM;
 	for (int i = 0; own && met && i < n && !err; i++) {
-		/* The processor cannot copy GPU memory, so that the own rank has a queue, too. */
+		/* The processor cannot copy GPU memory, so a rank has a queue to itself there. */
 		if ((peers[i] == rank && !mover->ops->device) || fb_rdma_queue_to(m, peers[i], 0))
 			continue;
 		met[peers[i]] = true;
 		err = make_queues(m, peers[i], own[peers[i]]);
 	}
 	made = fb_group_agree(mover->group, err);
-	/* In round k with rank k - rank, so that both ends of each pair are at it at once. */
+	/* In round k a rank connects to rank k - rank: both ends of a pair in the same round. */
 	for (int k = 0; own && met && k < nranks && !made; k++) {
 		int peer = (k - rank + nranks) % nranks;
 
@@ -273,7 +273,7 @@ static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 	}
 	free(met);
 	free(own);
-	/* Also: nobody sends to who is not ready to receive. */
+	/* Also a barrier: no rank sends before its peer's queue is ready to receive. */
 	return made ? made : fb_group_agree(mover->group, err);
 }
 
@@ -284,7 +284,7 @@ static void rdma_describe(struct fb_move *move, struct fb_traits *traits)
 	unsigned rails = 0;
 	size_t used;
 
-	/* Those that have carried something; before the first post, those that may. */
+	/* The rails that have carried bytes; before the first post, those that may. */
 	for (uint32_t i = 0; i < move->transfers; i++)
 		for (int r = 0; r < m->rails; r++)
 			rails |= part[i].dealt[r] ? 1u << r : 0;

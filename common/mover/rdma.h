@@ -14,7 +14,7 @@ enum fb_rdma_form { FB_RDMA_CHAINED, FB_RDMA_SINGLE, FB_RDMA_SGE };
 
 enum {
 	FB_RDMA_GATHERED = 16, /* pieces of a request in form sge, at most */
-	FB_RDMA_IMM_RANK = 8,  /* immediate data is the rank times this, and the notice */
+	FB_RDMA_IMM_RANK = 8,  /* immediate data is the rank times this plus the notice */
 };
 
 struct fb_rdma_target {
@@ -30,12 +30,12 @@ struct fb_rdma_memory {
 
 struct fb_rdma_part {
 	struct fb_walk walk;
-	uint64_t most;                 /* bytes of a chunk, of which several rails have several */
+	uint64_t most;                 /* longest chunk; with several rails each gets several */
 	uint64_t local, remote, bytes; /* the next chunk; bytes 0: there is none */
 	uint64_t last[FB_RDMA_RAILS];  /* numbers of its last requests */
 	uint64_t dealt[FB_RDMA_RAILS]; /* bytes that a rail carries */
-	unsigned rails; /* bits 1 << rail: that may carry its bytes */
-	unsigned tells; /* bits 1 << rail: rails that still have to carry the notice */
+	unsigned rails; /* bits 1 << rail: rails that may carry the bytes */
+	unsigned tells; /* bits 1 << rail: rails that have not yet carried the notice */
 };
 
 struct fb_rdma_move {
@@ -66,7 +66,7 @@ struct fb_rdma_mover {
 	struct fb_rdma_move *head, *tail;
 	int failed; /* why nothing is posted any more (printed), or 0 */
 	unsigned polls;
-	/* rdma_gpu only: bits 1 << enum fb_gpu_direct; what has come since the last flush */
+	/* rdma_gpu only. ways: bits 1 << enum fb_gpu_direct; fresh: bytes came since the flush */
 	struct fb_gpu gpu;
 	unsigned ways;
 	enum fb_rdma_how how; /* of regions */
@@ -83,8 +83,9 @@ static inline struct fb_rdma_queue *fb_rdma_queue_to(const struct fb_rdma_mover 
 bool fb_rdma_count_notice(void *arg, uint32_t imm);
 
 /*
- * rdma_gpu.c. Collective: whether GPU memory can be registered, as fb_mover_open(). Local: does it;
- * and what has come is seen by kernels. 0 or an error (printed).
+ * rdma_gpu.c. begin: collective, checks whether GPU memory can be registered; returns like
+ * fb_mover_open(). register: local. flush: local, makes bytes that came visible to kernels. 0 or an
+ * error (printed).
  */
 int fb_rdma_gpu_begin(struct fb_rdma_mover *m, char why[FB_REASON_CHARS]);
 int fb_rdma_gpu_register(struct fb_rdma_mover *m, char *base, size_t bytes,

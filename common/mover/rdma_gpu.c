@@ -4,8 +4,8 @@
  * writes itself (GPUDirect RDMA). A region is registered by its dma-buf, or by its address where
  * the driver's peer memory module is loaded (--gpu-direct).
  *
- * What the device has written is in order for the processor that sees the notice, but a GPU may
- * keep it from its kernels. Where the GPU does not order such writes by itself, they are flushed
+ * A processor that sees the notice sees the bytes that the device wrote before it, but the GPU's
+ * kernels may not see them yet. If the GPU does not order such writes itself, they are flushed
  * before a notice or a completed GET is reported. Not run on hardware with a network's device.
  */
 #include "common/mover/rdma.h"

@@ -7,8 +7,8 @@
 #include "common/base/error.h"
 
 enum {
-	LOOKS = 1 << 14, /* polls between two looks at the ports */
-	SHARE = 8,       /* chunks into which long pieces divide a rail's part, about */
+	LOOKS = 1 << 14, /* polls between two queries of the ports' states */
+	SHARE = 8,       /* about so many chunks per rail, into which long pieces are cut */
 };
 
 static void next_chunk(struct fb_rdma_part *p)
@@ -16,16 +16,16 @@ static void next_chunk(struct fb_rdma_part *p)
 	p->bytes = fb_walk_next(&p->walk, p->most, &p->local, &p->remote);
 }
 
-/* Immediate data that notify the peer of the transfer. */
+/* The immediate data of the transfer's notice. */
 static uint32_t imm_of(const struct fb_rdma_mover *m, const struct fb_transfer *t)
 {
 	return (uint32_t)(m->mover.group->rank * FB_RDMA_IMM_RANK + t->notice);
 }
 
 /*
- * One request of the part's next chunks by a rail; the last one of a PUT notifies the peer. Without
- * a notice nobody knows which request is the last of each of several rails, so each request asks
- * for a completion.
+ * Adds a request for the part's next chunks on a rail; the last one of a PUT carries the notice.
+ * With several rails and without a notice, each rail's last request is not known beforehand, so
+ * every request asks for a completion.
  */
 static int add_request(struct fb_rdma_mover *m, const struct fb_transfer *t, struct fb_rdma_part *p,
 		       enum fb_rdma_form form, int rail)
@@ -61,7 +61,7 @@ static int add_request(struct fb_rdma_mover *m, const struct fb_transfer *t, str
 	return !err && form == FB_RDMA_SINGLE ? fb_rdma_queue_ring(queue) : err;
 }
 
-/* A notice without bytes. */
+/* Adds an empty request with the notice. */
 static int add_notice(struct fb_rdma_mover *m, const struct fb_transfer *t, struct fb_rdma_part *p,
 		      int rail)
 {
@@ -77,7 +77,7 @@ static int add_notice(struct fb_rdma_mover *m, const struct fb_transfer *t, stru
 	return err;
 }
 
-/* Of these rails, that with room which carries the fewest bytes of the part; -1: none has room. */
+/* The rail with room that carries the fewest bytes of the part; -1: none has room. */
 static int choose_rail(const struct fb_rdma_mover *m, const struct fb_transfer *t,
 		       const struct fb_rdma_part *p, unsigned rails)
 {
@@ -90,7 +90,7 @@ static int choose_rail(const struct fb_rdma_mover *m, const struct fb_transfer *
 	return best;
 }
 
-/* As much of a transfer as there is room for. 1: all of it; 0; or an error. */
+/* Posts what has room of a transfer. 1: all of it; 0: a part; or an error. */
 static int push_transfer(struct fb_rdma_mover *m, const struct fb_transfer *t,
 			 struct fb_rdma_part *p, enum fb_rdma_form form)
 {
@@ -113,7 +113,7 @@ static int push_transfer(struct fb_rdma_mover *m, const struct fb_transfer *t,
 	return err ? err : !p->bytes && !p->tells;
 }
 
-/* After an error nothing is posted any more: a move of the list may have been released since. */
+/* After an error the list is not used: a move in it may have been released. */
 static int progress(struct fb_rdma_mover *m)
 {
 	int err = m->failed, all = 1;
@@ -136,7 +136,7 @@ static int progress(struct fb_rdma_mover *m)
 	return err;
 }
 
-/* How a transfer is dealt to the rails. */
+/* Chooses the rails of a transfer and the length of its chunks. */
 static void deal(const struct fb_rdma_mover *m, const struct fb_transfer *t, struct fb_rdma_part *p)
 {
 	uint64_t bytes = m->rails > 1 ? fb_transfer_bytes(t) : 0, most = m->settings.stripe;
@@ -148,7 +148,7 @@ static void deal(const struct fb_rdma_mover *m, const struct fb_transfer *t, str
 	p->rails = (1u << m->rails) - 1;
 	if (most < bytes / (uint64_t)(m->rails * SHARE))
 		most = bytes / (uint64_t)(m->rails * SHARE);
-	/* Two rails write to one cache line only where a piece does not begin at one. */
+	/* Whole cache lines, so that two rails share one only if a piece is not aligned. */
 	most = (most + 63) / 64 * 64;
 	if (p->most > most)
 		p->most = most;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of all movers, and those of others; see mover.h. */
+/* The list of all movers, and users' movers from FB_MOVERS; see mover.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Movers between ranks of one host, whose processors copy and are through when post() returns:
+ * Movers between ranks of one host. The processor copies, and all bytes have moved when post()
+ * returns:
  *
  * shm  copies between the parts of a shared segment, which every rank maps
  * cma  lets the kernel copy to or from the peer's own addresses (process_vm_writev and
@@ -23,10 +24,10 @@ struct shm_mover {
 	struct fb_mover mover;
 	struct fb_segment flags;
 	int *pid;       /* cma: [nranks] */
-	uint64_t *flag_base; /* cma: [nranks] where each rank sees its own flags */
+	uint64_t *flag_base; /* cma: [nranks] address of each rank's flags in its own process */
 };
 
-/* cma: a region, and where each rank sees its own part. */
+/* cma: a region, and the address of each rank's part in its own process. */
 struct cma_region {
 	struct fb_region region;
 	uint64_t base[]; /* [nranks] */
@@ -143,7 +144,7 @@ const struct fb_mover_ops fb_mover_shm = {
 
 /* --- cma -------------------------------------------------------------------------------------- */
 
-/* Moves all that the two lists name: the kernel may stop after any of it. */
+/* Moves all bytes of the two lists by repeated calls, as the kernel may stop after any of them. */
 static int cross(int pid, struct iovec *local, struct iovec *remote, unsigned long n, bool put)
 {
 	while (n) {
@@ -168,7 +169,7 @@ static int cross(int pid, struct iovec *local, struct iovec *remote, unsigned lo
 	return FB_OK;
 }
 
-/* Own 8 bytes out of every other rank: whether the kernel lets this one do so. */
+/* Reads 8 bytes from every other rank, to find out whether the kernel allows it. */
 static int try_peers(const struct shm_mover *m)
 {
 	const struct fb_group *g = m->mover.group;

@@ -33,8 +33,8 @@ static const char *folder_now(void)
 }
 
 /*
- * Makes a file, and takes its name away unless the caller wants it. fd[1]: errno is kept where
- * there is no O_DIRECT.
+ * Makes a file, and removes its name unless the caller wants it. If it cannot be opened with
+ * O_DIRECT, fd[1] is -1 and errno says why.
  */
 static int make_file(int fd[2], char *kept)
 {
@@ -135,7 +135,7 @@ bool fb_store_has(const struct fb_store_lacks *lacks, int form, char why[FB_REAS
 	return !*lack;
 }
 
-/* What there is here: the same on all ranks. */
+/* Finds out whether all ranks have O_DIRECT and io_uring; the same on all ranks. */
 static int probe(struct fb_store *s)
 {
 	const struct fb_group *g = s->mover.group;
@@ -243,7 +243,7 @@ static void free_move(struct fb_move *move)
 	fb_move_free(move);
 }
 
-/* Whether bytes at `b` of the file go with the last request. */
+/* Whether the bytes of `next` follow those of the last request, so that both can be one. */
 static bool joins(const struct fb_store_request *last, const struct fb_store_request *next)
 {
 	return last->fd == next->fd && last->writes == next->writes &&
@@ -251,7 +251,7 @@ static bool joins(const struct fb_store_request *last, const struct fb_store_req
 	       last->bytes + next->bytes <= FB_STORE_REQUEST;
 }
 
-/* Adds the transfer to the requests and parts, of which there are m->requests and *parts. */
+/* Appends the transfer's requests and their parts; there are m->requests and *parts so far. */
 static void list(struct fb_store_move *m, struct fb_store_request *request, struct iovec *iov,
 		 const struct fb_transfer *t, uint64_t *parts)
 {
@@ -284,7 +284,7 @@ static void list(struct fb_store_move *m, struct fb_store_request *request, stru
 	}
 }
 
-/* Whether O_DIRECT takes the requests. */
+/* Whether all requests are aligned as O_DIRECT needs it. */
 static bool aligned(const struct fb_store_move *m, uint64_t by)
 {
 	for (uint64_t i = 0; i < m->requests; i++) {

@@ -2,15 +2,15 @@
 /*
  * Mover store: each rank's part of a region has a file of the same size on disk, and transfers
  * with the rank itself pass between memory and that file. PUT writes the file, GET reads it back.
- * It is a tier below memory, so it stands beside the registry of movers between ranks: the
- * `remote` places of its transfers are places in the file, and memory never sees them.
+ * It is a tier below memory, so it is not in the registry of movers between ranks: the `remote`
+ * places of its transfers are places in the file, not in a region's memory.
  *
  * Pieces that are neighbours in the file are one request with several parts in memory
  * (preadv, pwritev), up to FB_STORE_REQUEST bytes.
  *
  *	buffered       system calls through the page cache, one at a time
  *	direct         the same with O_DIRECT: the disk itself
- *	uring          io_uring, so many requests in flight as fb_store_depth() says
+ *	uring          io_uring, with as many requests in flight as fb_store_depth() says
  *	uring_direct   the same with O_DIRECT
  *
  * O_DIRECT needs places, lengths and addresses that are multiples of what the file system asks for;
@@ -33,57 +33,57 @@ extern const struct fb_mover_ops fb_mover_store, fb_mover_store_gpu, fb_mover_cu
 	fb_mover_object, fb_mover_nixl_file, fb_mover_nixl_gpu_file;
 
 /*
- * "buffered", ..., NULL: of store, store_gpu and file. How each of them moves bytes, for the row's
- * path.
+ * The forms of store, store_gpu and file: "buffered", ..., NULL. For each form a text of how it
+ * moves bytes, for the row's path.
  */
 extern const char *const fb_store_forms[], *const fb_store_methods[];
 
 /*
- * object.c: where objects are made by movers that are opened from now on, and with how many
- * requests at once; `url` is borrowed, NULL, as at first: nowhere. PUTs have to begin at multiples
- * of FB_OBJECT_BYTES, or be neighbours of what comes before.
+ * object.c: sets where movers that are opened later make objects, and with how many requests at
+ * once. `url` is borrowed; NULL, as at the start: no store. A PUT's pieces have to begin at
+ * multiples of FB_OBJECT_BYTES, or where the piece before ends.
  */
 enum { FB_OBJECT_BYTES = 1 << 20 };
 void fb_object_store(const char *url, unsigned depth);
 
-/* Where files are made from now on; borrowed. NULL, as at first: in $TMPDIR, or /tmp. */
+/* Sets the folder of later files; borrowed. NULL, as at the start: $TMPDIR, or /tmp. */
 void fb_store_folder(const char *folder);
 
 /*
- * Local: a file there, to be closed; with O_DIRECT if `direct` and the file system has it. Its name
- * goes to name[FB_STORE_NAME_CHARS], for the caller to unlink; with NULL it has none. -1 (printed):
- * there is no file.
+ * Local: makes a file there, with O_DIRECT if `direct` and the file system has it. Returns its
+ * descriptor, which the caller closes, or -1 (printed). Its name goes to name[FB_STORE_NAME_CHARS],
+ * for the caller to unlink; with NULL the name has been removed.
  */
 int fb_store_make_file(bool direct, char *name);
 
-/* Local: takes a file's blocks, so that a full disk is found now. 0 or FB_ESYS (printed). */
+/* Local: allocates a file's blocks, so that a full disk is found now. 0 or FB_ESYS (printed). */
 int fb_store_reserve(int fd, size_t bytes);
 
-/* Local: 0, or FB_EINPUT (printed) where a transfer is with another rank than this one. */
+/* Local: 0, or FB_EINPUT (printed) if a transfer is with another rank. */
 int fb_store_check_peers(const struct fb_mover *mover, const struct fb_move *given);
 
 /* For mover store. As ops->add, but without a file: memory that can only be a `local` region. */
 int fb_store_add_memory(struct fb_mover *mover, const struct fb_segment *segment,
 			struct fb_region **region);
 
-/* Mover store itself, or the one that carries store_gpu's files; NULL: `mover` is another one. */
+/* `mover` if it is mover store, the store in a store_gpu, or NULL for any other mover. */
 struct fb_mover *fb_store_below(struct fb_mover *mover);
 
 /* For mover store, as ops->can. */
 bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS]);
 
-/* Why this machine has no O_DIRECT, or no io_uring; empty: it has. */
+/* Why this machine has no O_DIRECT or no io_uring; empty if it has. */
 struct fb_store_lacks {
 	char direct[FB_REASON_CHARS], ring[FB_REASON_CHARS];
 };
 
-/* Local: what O_DIRECT wants of places, lengths and addresses in an open file. */
+/* Local: of what O_DIRECT needs places, lengths and addresses to be multiples, for an open file. */
 uint64_t fb_store_alignment(int fd);
 
 /*
- * Collective: each rank says why it has no O_DIRECT (NULL: it has), and by which errno value (0:
- * none) a ring could not be opened; *lacks is the same on all ranks. Local: whether a form can be
- * had; else writes why not.
+ * Collective: each rank gives the reason why it has no O_DIRECT (NULL: it has), and the errno value
+ * with which a ring could not be opened (0: it could); *lacks becomes the same on all ranks.
+ * fb_store_has() is local: whether a form can be had; else writes why not.
  */
 void fb_store_agree(const struct fb_group *group, const char *no_direct, int no_ring,
 		    struct fb_store_lacks *lacks);
@@ -113,7 +113,7 @@ struct fb_ring {
 
 /* Local: 0, or the errno of the call that failed (not printed), `ring` closed. */
 int fb_ring_open(struct fb_ring *ring, unsigned depth);
-/* Safe on a closed ring. Waits for requests that the kernel has; their results are dropped. */
+/* Safe on a closed ring. Waits for submitted requests and drops their results. */
 void fb_ring_close(struct fb_ring *ring);
 /* Adds a request; there is room (busy < depth). `tag` comes back with its result. */
 void fb_ring_add(struct fb_ring *ring, int fd, bool writes, const struct iovec *iov, unsigned parts,
@@ -182,9 +182,9 @@ struct fb_store {
 };
 
 /*
- * Local, waits: moves the rest of a request, of which the ring has moved `result` bytes, or has
- * failed with -errno; 0: nothing has moved yet. 0 or FB_ESYS (printed), also where the file ends
- * before the request does.
+ * Local, blocks: moves the rest of a request of which `result` bytes have moved, by the ring or 0;
+ * or which failed in the ring with -errno. 0 or FB_ESYS (printed), also where the file ends before
+ * the request does.
  */
 int fb_store_finish(const struct fb_store_request *request, long result);
 

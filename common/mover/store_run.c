@@ -47,7 +47,7 @@ static void give_notices(struct fb_store *s, const struct fb_move *move)
 		s->arrived[move->transfer[i].notice]++;
 }
 
-/* Gives the ring what it takes, and takes what it has. */
+/* Submits requests as far as the ring has room, and takes results. */
 static int progress(struct fb_store *s)
 {
 	struct fb_ring *ring = &s->ring;
@@ -55,7 +55,7 @@ static int progress(struct fb_store *s)
 	long result;
 	int err;
 
-	/* A list with a failed move is left alone, which may have been released since. */
+	/* After an error the list is not used: a move in it may have been released. */
 	if (s->err)
 		return s->err;
 	while (fb_ring_reap(ring, &tag, &result)) {
@@ -115,7 +115,7 @@ int fb_store_test(struct fb_move *move, bool *done)
 
 	int err = m->listed ? progress(s) : s->err;
 
-	/* In the list it is not done: those before it give their notices first. */
+	/* A move in the list is not done, since earlier moves give their notices first. */
 	*done = !m->listed;
 	return err;
 }

@@ -2,11 +2,11 @@
 /*
  * io_uring without liburing; see store.h. One thread adds, submits and reaps.
  *
- * Order. The kernel reads the submission queue's tail and writes the completion queue's tail from
- * other processors. The own tail is stored with release order behind the entry, and the kernel's
- * is loaded with acquire before the entry; the head is stored with release behind the entry's
- * loads, since the kernel may use its place again. Data that a request has read is in place before
- * its completion is visible.
+ * Order. The kernel reads the submission queue's tail and writes the completion queue's tail on
+ * other processors. So the submission tail is stored with release order after the entry; the
+ * completion tail is loaded with acquire before the entry; and the completion head is stored with
+ * release after the entry's loads, since the kernel may then overwrite the entry. Data that a
+ * request has read is in place before its completion is visible.
  */
 #include "common/mover/store.h"
 
@@ -74,7 +74,7 @@ void fb_ring_close(struct fb_ring *r)
 	void *tag;
 	long result;
 
-	/* The kernel goes on with what it has taken, in memory that the caller may free next. */
+	/* Waits for submitted requests, because the caller may free their memory next. */
 	while (r->busy > r->waiting)
 		if (!fb_ring_reap(r, &tag, &result) &&
 		    syscall(SYS_io_uring_enter, r->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0 &&
@@ -113,7 +113,7 @@ int fb_ring_submit(struct fb_ring *r)
 		long n = syscall(SYS_io_uring_enter, r->fd, r->waiting, 0, 0, NULL, 0);
 
 		if (n < 0 && (errno == EAGAIN || errno == EBUSY))
-			return 0; /* the kernel has no room: again behind the next results */
+			return 0; /* the kernel has no room: tried again after the next results */
 		if (n < 0 && errno != EINTR)
 			return errno;
 		r->waiting -= n > 0 ? (unsigned)n : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mover tcp: sockets between ranks, on one host or several (common/transport/tcp.h); what goes over
- * them is in wire.h. Each end copies payload once, out of or into a message's slot, beside what the
- * kernel does.
+ * Mover tcp: sockets between ranks, on one host or several (common/transport/tcp.h), with the
+ * messages of wire.h. Each end copies payload once, out of or into a message's slot; the kernel
+ * copies as well.
  */
 #include "common/transport/tcp.h"
 

@@ -3,14 +3,14 @@
  * Movers ucx and ucx_gpu: UCX's put and get, found at run time (common/library/ucx.h), with a
  * context and a worker of its own.
  *
- * All pieces are posted at once, and UCX keeps what its transports cannot take yet. A flush of the
- * endpoint is behind them: it completes when all of them are complete at both ends. For GPU memory
- * this holds in few versions of UCX: the flush of cuda_ipc returns while copies run. So ucx_gpu
- * first waits until each piece is complete, and flushes then, which RDMA needs. Order: a notice
- * is an active message that is sent when the flush is complete, so the bytes of a PUT are in the
- * peer's memory before the message begins, and the peer counts it in a callback, by which UCX has
- * ordered what the message carries before what follows. For a GET complete means read. Moves give
- * their notices in the order in which they were posted, whichever of them is tested.
+ * All pieces are posted at once, and UCX queues what its transports cannot take yet. Then comes a
+ * flush of the endpoint, which completes when all pieces are complete at both ends. For GPU memory
+ * this is true in few versions of UCX: the flush of cuda_ipc returns while copies run. So ucx_gpu
+ * first waits until each piece is complete, and then flushes, which RDMA needs. Order: a notice is
+ * an active message that is sent when the flush is complete, so the bytes of a PUT are in the
+ * peer's memory before the message begins. The peer counts it in a callback, and UCX orders later
+ * loads behind the message. The bytes of a GET have been read when the flush is complete. Moves
+ * give their notices in the order of posting, whichever of them is tested.
  */
 #include "common/mover/ucx.h"
 
@@ -41,14 +41,14 @@ static fb_ucx_status count_notice(void *arg, const void *bytes, size_t n, void *
 	return FB_UCX_OK;
 }
 
-/* Between hosts. UCX ends the process if no error handler is set. */
+/* Error handler of endpoints between hosts. Without one UCX would end the process. */
 static void note_failure(void *arg, void *ep, fb_ucx_status status)
 {
 	struct fb_ucx_mover *m = arg;
 
 	if (m->failed)
 		return;
-	/* It may fail before ep_create() has returned it. */
+	/* m->ep may not have the endpoint yet: it may fail inside ep_create(). */
 	m->failed = status;
 	m->lost = -1;
 	for (int r = 0; r < m->mover.group->nranks; r++)
@@ -71,7 +71,7 @@ static int progress_barrier(struct fb_ucx_mover *m)
 	return fb_mover_barrier(&m->mover, progress, "waiting for all ranks' UCX");
 }
 
-/* All ends go, which may need the peers' help; as progress_barrier(). */
+/* Closes all endpoints, which may need the peers' calls; returns as progress_barrier(). */
 static int close_ends(struct fb_ucx_mover *m)
 {
 	static const struct fb_ucx_op op = {.mask = 0};
@@ -93,7 +93,7 @@ static void ucx_close(struct fb_mover *mover)
 {
 	struct fb_ucx_mover *m = (struct fb_ucx_mover *)mover;
 
-	/* UCX goes on with what is under way, so all of it stays. */
+	/* If that fails, operations may still run, so nothing is freed. */
 	if (close_ends(m))
 		return;
 	if (m->worker)
@@ -141,7 +141,7 @@ static int open_worker(struct fb_ucx_mover *m, void **address, size_t *bytes)
 	return status ? fb_ucx_error(&m->ucx, status, call, -1) : FB_OK;
 }
 
-/* UCX would take a GPU's addresses for host memory if it were built without CUDA. */
+/* A UCX that was built without CUDA would take a GPU's addresses for host memory. */
 static int knows_gpus(const struct fb_ucx_mover *m, char why[FB_REASON_CHARS])
 {
 	struct fb_ucx_context_attr attr = {.mask = FB_UCX_CONTEXT_MEMORIES};
@@ -205,7 +205,7 @@ static int ucx_connect(struct fb_mover *mover, const int *peers, int n)
 	int i = 0;
 
 	for (; i < n && !status; i++) {
-		/* On one host UCX would take sockets: its other transports report no errors. */
+		/* With error handling UCX would use sockets, even on one host. */
 		bool away = mover->group->node_of[peers[i]] != mover->group->node;
 		const struct fb_ucx_ep_params params = {
 			.mask = FB_UCX_EP_ADDRESS |
@@ -214,7 +214,7 @@ static int ucx_connect(struct fb_mover *mover, const int *peers, int n)
 			.error_mode = FB_UCX_ERRORS_TOLD, .failed = note_failure, .arg = m,
 		};
 
-		/* The processor copies within a rank, but not in a GPU's memory. */
+		/* A rank's transfers with itself: the processor copies host memory only. */
 		if ((peers[i] != mover->group->rank || mover->ops->device) && !m->ep[peers[i]])
 			status = m->ucx.ep_create(m->worker, &params, &m->ep[peers[i]]);
 	}
@@ -232,7 +232,7 @@ static void ucx_remove(struct fb_region *region)
 	for (int i = 0; r->rkey && i < m->mover.group->nranks; i++)
 		if (r->rkey[i])
 			m->ucx.rkey_destroy(r->rkey[i]);
-	/* No peer uses it any more, unless the job ends: then it stays mapped. */
+	/* After the barrier no peer uses the region. If it fails, the region stays mapped. */
 	if (!progress_barrier(m) && r->memh)
 		m->ucx.mem_unmap(m->context, r->memh);
 	free(r->base);
@@ -312,7 +312,7 @@ const struct fb_mover_ops fb_mover_ucx = {
 	.open = ucx_open, .fifo = true, .lands = true, REST,
 };
 
-/* Between GPUs of a host UCX takes cuda_ipc, whose flush does not wait. Not run on hardware. */
+/* Between GPUs of a host UCX uses cuda_ipc, whose flush does not wait. Not run on hardware. */
 const struct fb_mover_ops fb_mover_ucx_gpu = {
 	.name = "ucx_gpu", .summary = "UCX's put and get of GPU memory",
 	.device = true, .open = gpu_open, REST,

@@ -40,7 +40,7 @@ struct fb_ucx_mover {
 /* What a move has under way of one transfer. */
 struct fb_ucx_part {
 	const struct fb_ucx *ucx;
-	uint64_t open;		/* puts or gets that are counted and not complete (ucx_gpu) */
+	uint64_t open;		/* ucx_gpu: puts or gets that are not complete */
 	fb_ucx_status failed;	/* why one of these failed, or 0 */
 	bool unflushed;		/* the flush is still to begin */
 	fb_ucx_pending pending; /* the flush, then the notice */

@@ -5,7 +5,7 @@
 
 static const struct fb_ucx_op plain = {.mask = 0};
 
-/* The key to the peer's part of a region. */
+/* Unpacks the key to the peer's part of a region at first use. */
 static int key_of(const struct fb_ucx_mover *m, struct fb_ucx_memory *r, int peer, void **rkey)
 {
 	fb_ucx_status status = FB_UCX_OK;
@@ -65,9 +65,9 @@ static int begin_flush(const struct fb_ucx_mover *m, struct fb_ucx_part *part, i
 }
 
 /*
- * All pieces, and the flush behind them. In host memory the flush waits for all pieces. Of GPU
- * memory it may not: cuda_ipc of most versions of UCX does not flush. So pieces are counted there,
- * and the flush begins when all of them are complete.
+ * Posts all pieces, and then the flush. In host memory the flush waits for all pieces. In GPU
+ * memory it may not, as cuda_ipc of most versions of UCX does not flush. So pieces are counted
+ * there, and the flush begins when all of them are complete.
  */
 static int post_transfer(struct fb_ucx_mover *m, const struct fb_transfer *t,
 			 struct fb_ucx_part *part)
@@ -100,7 +100,7 @@ static int post_transfer(struct fb_ucx_mover *m, const struct fb_transfer *t,
 
 		if (status)
 			return fb_ucx_error(&m->ucx, status, "put or get", t->peer);
-		/* UCX keeps what is under way. */
+		/* A request that is not counted is released now: UCX completes it by itself. */
 		if (pending && op == &counted)
 			part->open++;
 		else if (pending)
@@ -176,7 +176,7 @@ int fb_ucx_move_post(struct fb_move *move)
 
 	for (uint32_t i = 0; i < move->transfers && !err; i++)
 		err = post_transfer(m, &move->transfer[i], &mine->part[i]);
-	/* Its notices would promise pieces that were never posted. */
+	/* Not queued: its notices would announce pieces that were never posted. */
 	if (err)
 		return err;
 	mine->queued = true;
@@ -189,7 +189,7 @@ int fb_ucx_move_post(struct fb_move *move)
 	return progress(m);
 }
 
-/* After an error UCX or later moves may still refer to the move. It then stays: the job ends. */
+/* After an error UCX or later moves may still use the move. It is not freed then; the job ends. */
 void fb_ucx_move_release(struct fb_move *move)
 {
 	const struct fb_ucx_move *mine = (const struct fb_ucx_move *)move;

@@ -55,7 +55,7 @@ int fb_wire_add(struct fb_mover *mover, const struct fb_segment *segment,
 	struct fb_region **list;
 	int i = fb_wire_number(wire, NULL), err;
 
-	/* remove() cannot say it; all ranks have the same. */
+	/* fb_wire_remove() had no way to return its error, which all ranks have. */
 	if (wire->failed)
 		return fb_error(wire->failed, "mover %s: its links failed when a region was "
 				"removed", mover->ops->name);
@@ -79,8 +79,9 @@ void fb_wire_remove(struct fb_region *region)
 	int i = fb_wire_number(wire, region);
 
 	/*
-	 * A PUT that is done may still be unread here, and must not meet a later region of the same
-	 * number. A region that add() gives up has none, and not all ranks may be here.
+	 * Bytes of a PUT that is done may not have been taken yet, and must not be written to a
+	 * later region of the same number. A region whose add() failed has no number, and not all
+	 * ranks may call this for it.
 	 */
 	if (i < wire->regions) {
 		(void)fb_wire_settle(wire, FB_WIRE_ONE_SIDED + 1);
@@ -96,7 +97,7 @@ static bool is_linked(const struct fb_wire *wire, int peer)
 	return peer == wire->mover.group->rank || wire->peer[peer].link[0].out;
 }
 
-/* The links to those of the peers that have none yet. Returns how many requests that are. */
+/* Lists requests for links to the peers that have none yet. Returns how many. */
 static int list_links(const struct fb_wire *wire, const int *peers, int n,
 		      struct fb_link_request *requests)
 {
@@ -151,7 +152,7 @@ int fb_wire_connect(struct fb_mover *mover, const int *peers, int n)
 	return err;
 }
 
-/* Counts the notices of GETs whose answers had not left, of each peer whose link has sent all. */
+/* Counts owed notices of GETs for each peer to which all answers have now left. */
 static void pay(struct fb_wire *wire)
 {
 	wire->owes = false;
@@ -221,8 +222,8 @@ int fb_wire_prepare(struct fb_mover *mover, const struct fb_move *given, const c
 }
 
 /*
- * After an error the links may still name the move, and its pieces, which the caller may free. It
- * then stays, and this rank carries out nothing more: the job ends.
+ * After an error the links may still use the move, and its pieces, which the caller may free. So
+ * the move is not freed, and this rank carries out nothing more; the job ends.
  */
 void fb_wire_release(struct fb_move *move)
 {
@@ -276,7 +277,7 @@ int fb_wire_post(struct fb_move *move)
 	return fb_wire_progress(wire);
 }
 
-/* Whether all that the move has given to links reaches the peers without further calls. */
+/* Whether all messages of the move reach the peers without further calls. */
 static bool has_left(const struct fb_wire *wire, const struct fb_move *move)
 {
 	for (uint32_t i = 0; i < move->transfers; i++) {
@@ -296,9 +297,9 @@ int fb_wire_test(struct fb_move *move, bool *done)
 	int err = FB_OK;
 
 	/*
-	 * A caller that sees `done` may stop calling, so by then all data must have left. A peer
-	 * of another move may not read, so the whole transport need not be idle. Before progress()
-	 * a settled link is not enough: its socket may still hold bytes back for more to come.
+	 * A caller that sees `done` may stop calling, so all data must have left by then. The whole
+	 * transport need not be idle, because the peer of another move may not be reading. But
+	 * before progress() a settled link is not enough: its socket may still hold bytes back.
 	 */
 	*done = !m->open && !m->missing && (!wire->idle || wire->idle(wire->transport));
 	if (!*done) {
@@ -348,7 +349,7 @@ void fb_wire_close(struct fb_mover *mover)
 	if (!fb_wire_settle(wire, FB_WIRE_LANES))
 		for (struct fb_wire_batch *b = wire->batch; b; b = b->next)
 			ops->disconnect(wire->transport, b->port, b->n);
-	/* Else a rank that still settles would find a link closed, and blame a healthy rank. */
+	/* Waits for all ranks: one that still settles would report this rank's closed links. */
 	else if (wire->failed != FB_ETIMEOUT)
 		(void)fb_group_agree(mover->group, FB_OK);
 	ops->close(wire->transport);
@@ -357,7 +358,7 @@ void fb_wire_close(struct fb_mover *mover)
 		free(b);
 	}
 	free(wire->region);
-	/* MPI may still write to the counts of a collective that never became complete. */
+	/* After a timeout the collective is not complete, and MPI may still write to counts. */
 	if (wire->failed != FB_ETIMEOUT)
 		free(wire->counts);
 	free(wire->peer);

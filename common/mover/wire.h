@@ -4,23 +4,24 @@
  * cannot write to each other's memory: each end sends messages, and the other carries out what
  * they say. Bytes move only while both ends call.
  *
- * Two ranks have two links in each direction, so that a SEND nobody has a RECV for yet does not
- * hold up what is one-sided. On a link goes, again and again, a header and, if it says so, a body:
+ * Two ranks have two links in each direction, so that a SEND whose RECV is not posted yet does not
+ * delay PUTs and GETs. A link carries headers, each with a body behind it if the header says so:
  *
  *	data     records of a place in a region and the bytes that belong there
  *	ask      records of a place in the peer's region, one in the own region, and a length; the
  *	         peer answers with data that carries the same tag
  *	stream   bytes of a SEND, which go to the pieces of the first RECV in order
  *
- * Bodies of data and streams go by the form that the move was prepared with, where the mover has
- * forms, and so do the answers to what it asks. Headers and questions go by the first form.
+ * If the mover has forms, bodies of data and streams use the form that the move was prepared with,
+ * and so do the answers to its questions. Headers and questions use the first form.
  *
- * A header may count a notice, which is done behind its body: links keep their order, so all data
+ * A header may carry a notice, which is counted after its body: links keep their order, so all data
  * of a transfer, in earlier messages or in this one, is in place before its notice is counted. The
  * notice of a GET is counted by the owner of the memory itself, when it has copied the last byte
- * of the answer into a message, and the transport needs no more calls to send it: who has seen the
- * notice may stop calling. Payload and counter are handled by one thread at each end, so no
- * fence is needed here; the transport orders a message's bytes before peek() returns it.
+ * of the answer into a message, and the transport can send this message without further calls,
+ * because a rank that has seen its notices may stop calling. One thread at each end handles payload
+ * and counter, so no fence is needed here; the transport orders a message's bytes before peek()
+ * returns it.
  */
 #ifndef FB_COMMON_MOVER_WIRE_H
 #define FB_COMMON_MOVER_WIRE_H
@@ -35,8 +36,8 @@ struct fb_wire {
 	struct fb_mover mover; /* first: movers are cast to it */
 	struct fb_transport *transport;
 	bool (*idle)(const struct fb_transport *transport); /* NULL: what is committed is sent */
-	/* Movers with forms: how the port carries what it is asked to acquire next, and, by form,
-	 * what the row's path says of that. */
+	/* Movers with forms: sets the form of the port's next message; and for each form its text
+	 * for the row's path. */
 	void (*choose)(struct fb_port *port, int form);
 	const char *const *ways;
 	size_t slot_bytes;
@@ -46,15 +47,15 @@ struct fb_wire {
 	struct fb_region **region;    /* by number; NULL: gone. The same order on all ranks */
 	int regions;
 	bool owes; /* some peer's `owed` is not 0 */
-	int abandoned; /* 0, or the error after which nothing more is carried out here */
-	int64_t *counts; /* [2 * nranks + FB_WIRE_STATES], of fb_wire_settle() */
-	int failed;      /* what that ended with; sticky */
+	int abandoned; /* 0, or the error after which this rank carries out nothing more */
+	int64_t *counts; /* [2 * nranks + FB_WIRE_STATES], used by fb_wire_settle() */
+	int failed;      /* the error with which a fb_wire_settle() ended; it stays */
 };
 
 /*
- * Collective: opens the mover `ops` over an open transport, which is the wire's in any case from
- * now on. `slots` and `slot_bytes` (64 at least) are of each link. The same value on all ranks: 0,
- * or FB_ENOMEM (printed).
+ * Collective: opens the mover `ops` over an open transport, which the wire owns from now on, even
+ * after an error. `slots` and `slot_bytes` (at least 64) are for each link. The same value on all
+ * ranks: 0, or FB_ENOMEM (printed).
  */
 int fb_wire_open(struct fb_mover **mover, const struct fb_mover_ops *ops,
 		 const struct fb_session *session, const struct fb_group *group,
@@ -73,7 +74,7 @@ int fb_wire_test(struct fb_move *move, bool *done);
 int fb_wire_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
 void fb_wire_describe(struct fb_move *move, struct fb_traits *traits);
 
-/* All of struct fb_mover_ops that follows from there being a wire. */
+/* The members of struct fb_mover_ops that all movers over wires have in common. */
 #define FB_WIRE_OPS                                                                                \
 	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET | 1u << FB_MOVE_SEND | 1u << FB_MOVE_RECV,  \
 	.fifo = true, .close = fb_wire_close, .add = fb_wire_add,                                  \
@@ -105,7 +106,7 @@ struct fb_wire_question {
 
 struct fb_wire_move;
 
-/* A transfer on its way, or one that is waited for. */
+/* A transfer that this rank sends, or waits for. */
 struct fb_wire_job {
 	struct fb_wire_job *next;
 	struct fb_wire_move *move;   /* NULL: an answer */
@@ -125,7 +126,7 @@ struct fb_wire_move {
 	struct fb_wire_job job[]; /* [transfers] */
 };
 
-/* What a GET of the peer's makes here. */
+/* The answer to a GET of the peer. */
 struct fb_wire_answer {
 	struct fb_wire_job job;
 	struct fb_transfer transfer;
@@ -139,11 +140,11 @@ struct fb_wire_queue {
 
 struct fb_wire_link {
 	struct fb_port *out, *in;
-	struct fb_wire_queue queue; /* what is sent */
-	size_t body;                /* the next message is one of these, of the queue's head */
-	bool last;                  /* and it is the last one of that job */
+	struct fb_wire_queue queue; /* of jobs to send */
+	size_t body;                /* not 0: the next message is this body, of the head's job */
+	bool last;                  /* that body is the last one of the job */
 	uint64_t sent, taken;       /* messages */
-	bool headed;                /* `header` came, its body has not been used */
+	bool headed;                /* `header` has come, but not yet its body */
 	struct fb_wire_header header;
 };
 
@@ -151,10 +152,10 @@ struct fb_wire_peer {
 	struct fb_wire_link link[FB_WIRE_LANES];
 	struct fb_wire_queue receives; /* RECVs in the order of posting */
 	uint64_t arrived[FB_NOTICES + 1];
-	uint64_t owed[FB_NOTICES + 1]; /* of GETs whose answers are not all sent */
+	uint64_t owed[FB_NOTICES + 1]; /* notices of GETs whose answers have not all left */
 };
 
-/* The region's number (NULL: the first that is free), or `regions`: there is none. */
+/* The region's number (NULL: the first free number); `regions` if there is none. */
 static inline int fb_wire_number(const struct fb_wire *wire, const struct fb_region *region)
 {
 	int i = 0;
@@ -175,8 +176,8 @@ static inline void fb_wire_queue_add(struct fb_wire_queue *queue, struct fb_wire
 }
 
 /*
- * Whether all that was given to the link reaches the peer without further calls: as its port says,
- * or, where ports do not say it, once the whole transport is idle.
+ * Whether all messages of the link reach the peer without further calls: as its port says or, if
+ * ports cannot say it, when the whole transport is idle.
  */
 static inline bool fb_wire_settled(const struct fb_wire *wire, const struct fb_wire_link *link)
 {
@@ -185,21 +186,21 @@ static inline bool fb_wire_settled(const struct fb_wire *wire, const struct fb_w
 	return !wire->idle || wire->idle(wire->transport);
 }
 
-/* Everything once; local. 0 or an error (printed). */
+/* Local: sends and receives once on all links. 0 or an error (printed). */
 int fb_wire_progress(struct fb_wire *wire);
 
 /*
- * Collective: waits until all messages that were sent on the first `lanes` of all links have been
- * taken, while all links go on. Returns the same on all ranks: 0, or the error that any rank had
- * now or in an earlier call. Only FB_ETIMEOUT may be one rank's alone; the watchdog then ends the
- * job.
+ * Collective: waits until all messages that were sent on the first `lanes` links between ranks have
+ * been taken; all links progress meanwhile. Returns the same on all ranks: 0, or the error that any
+ * rank had now or in an earlier call. Only FB_ETIMEOUT may be returned on one rank alone; the
+ * watchdog then ends the job.
  */
 int fb_wire_settle(struct fb_wire *wire, int lanes);
 
-/* Gives the links as much as they take; local. */
+/* Local: sends to the peer as much as its links take. */
 void fb_wire_send(struct fb_wire *wire, struct fb_wire_peer *peer);
 
-/* Takes what has come from the peer. 0, FB_EPEER or FB_ENOMEM (printed). */
+/* Local: takes the messages that have come from the peer. 0, FB_EPEER or FB_ENOMEM (printed). */
 int fb_wire_receive(struct fb_wire *wire, int from);
 
 #endif

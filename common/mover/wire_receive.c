@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a wire takes from its links; see wire.h. */
+/* Receiving messages of a wire; see wire.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static int foreign(int from, const char *what)
 	return fb_error(FB_EPEER, "rank %d sent what makes no sense: %s", from, what);
 }
 
-/* Where [place, place + bytes) of this rank's part of a region is; NULL: nowhere. */
+/* The address of [place, place + bytes) in this rank's part of a region; NULL: outside of it. */
 static char *place_in(const struct fb_wire *wire, const struct fb_region *region, uint64_t place,
 		      uint64_t bytes)
 {
@@ -26,7 +26,7 @@ static const struct fb_region *region_by_number(const struct fb_wire *wire, int 
 	return number < wire->regions ? wire->region[number] : NULL;
 }
 
-/* The asking job of an answer; only what this rank has sent comes back. */
+/* The job that asked, by the answer's tag, which is a pointer that this rank has sent. */
 static struct fb_wire_job *asked(uint64_t tag)
 {
 	return (struct fb_wire_job *)(uintptr_t)tag;
@@ -73,7 +73,7 @@ static bool has_form(const struct fb_wire *wire, unsigned form)
 	return form < (forms ? forms : 1);
 }
 
-/* What the peer's GET asks for goes out with all else, as an answer. */
+/* Makes an answer of the peer's question, and queues it like other jobs. */
 static int take_question(struct fb_wire *wire, int from, const struct fb_wire_header *header,
 			 const char *body)
 {
@@ -148,7 +148,7 @@ static int take_body(struct fb_wire *wire, int from, const struct fb_wire_header
 	return err;
 }
 
-/* 1: a message was used; 0: there is none, or nothing to put it into; else an error. */
+/* 1: a message was used; 0: there is none, or its RECV is not posted; else an error. */
 static int take_message(struct fb_wire *wire, int from, struct fb_wire_link *link)
 {
 	const struct fb_port_ops *ops = link->in->ops;

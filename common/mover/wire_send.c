@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a wire gives to its links; see wire.h. */
+/* Sending messages of a wire; see wire.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/mover/wire.h"
 
-/* How many bytes of a body a chunk takes beside its own. */
+/* How many bytes a chunk takes in a body beside its data. */
 static size_t record_bytes(enum fb_wire_kind kind)
 {
 	static const size_t bytes[] = {
@@ -16,7 +16,7 @@ static size_t record_bytes(enum fb_wire_kind kind)
 	return bytes[kind];
 }
 
-/* The next chunk for a body with so much room; a question's bytes are not in it. */
+/* The next chunk for a body with so much room. A question has the chunk's places, not its bytes. */
 static uint64_t next_chunk(struct fb_wire_job *job, size_t room, uint64_t *local, uint64_t *remote)
 {
 	size_t record = record_bytes(job->kind);
@@ -32,7 +32,7 @@ static size_t size_of(const struct fb_wire_job *job, uint64_t bytes)
 	return record_bytes(job->kind) + (job->kind == FB_WIRE_ASK ? 0 : bytes);
 }
 
-/* Bytes of the body that begins where the job's walk is, and whether nothing is left behind it. */
+/* Bytes of the job's next body, and whether it is the last one. */
 static size_t plan_body(const struct fb_wire *wire, const struct fb_wire_job *job, bool *last)
 {
 	struct fb_wire_job probe = *job;
@@ -76,7 +76,7 @@ static void choose(const struct fb_wire *wire, struct fb_wire_link *link, int fo
 		wire->choose(link->out, form);
 }
 
-/* The header of the job's next message; false: no room now. */
+/* Sends the header of the job's next message; false: no room now. */
 static bool send_header(const struct fb_wire *wire, struct fb_wire_link *link,
 			const struct fb_wire_job *job)
 {
@@ -84,7 +84,7 @@ static bool send_header(const struct fb_wire *wire, struct fb_wire_link *link,
 					.form = (uint32_t)job->form & 0xf, .tag = job->tag};
 	void *to;
 
-	/* An answer without bytes is only there for its notice, which is counted on this side. */
+	/* An answer without bytes exists for its notice only, which this rank itself counts. */
 	if (!job->move && !job->transfer->pieces) {
 		link->last = true;
 		return true;
@@ -105,7 +105,7 @@ static bool send_header(const struct fb_wire *wire, struct fb_wire_link *link,
 	return true;
 }
 
-/* All of the queue's head has been given to the link. */
+/* The queue's first job has been sent as a whole: removes it. */
 static void end_job(struct fb_wire *wire, struct fb_wire_peer *peer, struct fb_wire_link *link)
 {
 	struct fb_wire_job *job = link->queue.head;
@@ -117,7 +117,7 @@ static void end_job(struct fb_wire *wire, struct fb_wire_peer *peer, struct fb_w
 		job->move->open--;
 		return;
 	}
-	/* All bytes of a GET have been read. Who sees its notice may stop calling. */
+	/* The GET's bytes have been read. A rank that sees the notice may stop calling. */
 	if (answer->notice && fb_wire_settled(wire, link)) {
 		peer->arrived[answer->notice]++;
 	} else if (answer->notice) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the links of a wire come to rest, before a region or the links go; see wire.h. A rank whose
- * own links have failed still takes part in all collectives: the other ranks would wait for it, and
- * MPI goes on writing to the memory of a collective that one rank has left.
+ * Waiting until no messages are under way, before a region or the links are closed; see wire.h. A
+ * rank whose own links have failed still takes part in all collectives: the other ranks would wait
+ * for it, and MPI goes on writing to the memory of a collective that one rank has left.
  */
 #include "common/base/error.h"
 #include "common/base/spin.h"
 #include "common/mover/wire.h"
 
-/* What is agreed on: the lowest of all ranks' values. */
+/* Two values of which all ranks get the lowest. */
 enum { WORST_ERROR, MISSING };
 
 /* Messages on the first `lanes` of a peer's links: those sent to it, or taken from it. */
@@ -21,11 +21,11 @@ static int64_t messages(const struct fb_wire_peer *peer, int lanes, bool sent)
 	return n;
 }
 
-/* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): what is waited for began elsewhere. */
+/* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): other functions began these requests. */
 
 /*
- * Progresses until the request is complete, as others may need that to come as far. After an error
- * it only waits. False: the watchdog ends the job, and MPI still has the request.
+ * Progresses until the request is complete, because other ranks may need this to begin theirs.
+ * After an error it only waits. False: the watchdog ends the job, and MPI still has the request.
  */
 static bool complete(struct fb_wire *wire, MPI_Request *request, struct fb_spin *spin)
 {
@@ -44,7 +44,7 @@ static bool complete(struct fb_wire *wire, MPI_Request *request, struct fb_spin 
 	return true;
 }
 
-/* Messages that were counted as sent and are not taken; later ones may have come, too. */
+/* Messages sent before settling and not taken yet; later ones may have been taken as well. */
 static int64_t missing(const struct fb_wire *wire, int lanes, const int64_t *due)
 {
 	int64_t n = 0;
@@ -71,7 +71,7 @@ int fb_wire_settle(struct fb_wire *wire, int lanes)
 	MPI_Ialltoall(sent, 1, MPI_INT64_T, due, 1, MPI_INT64_T, g->comm, &request);
 	if (!complete(wire, &request, &spin))
 		return wire->failed;
-	/* In rounds, so that an error of one rank ends the wait of those that it sends nothing. */
+	/* In rounds, so that a rank's error ends the wait of ranks that it sends nothing to. */
 	do {
 		state[WORST_ERROR] = wire->failed;
 		state[MISSING] = -missing(wire, lanes, due);
@@ -80,7 +80,7 @@ int fb_wire_settle(struct fb_wire *wire, int lanes)
 		if (!complete(wire, &request, &spin))
 			return wire->failed;
 	} while (!state[WORST_ERROR] && state[MISSING]);
-	/* What it said must not be taken for what the rank does next. */
+	/* The watchdog must not take this wait for what the rank does next. */
 	if (spin.looks >= FB_SPIN_LOOKS_PER_CALL)
 		(void)fb_alive(wire->mover.session, "");
 	wire->failed = (int)state[WORST_ERROR];

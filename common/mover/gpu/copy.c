@@ -2,17 +2,17 @@
 /*
  * Mover copy: the GPUs' copy engines, with the pieces of a transfer as
  *
- * auto     strided, where that is several times fewer copies than there are runs of neighbours;
+ * auto     strided, where that needs several times fewer copies than there are runs of neighbours;
  *          else batch, where the driver has it and no graph is captured; else a copy for each run
- * loop     cudaMemcpyAsync for each
- * strided  copies of two and three dimensions where pieces are at even distances; repeats are one
+ * loop     cudaMemcpyAsync for each run of neighbours
+ * strided  copies of two and three dimensions where pieces are at equal distances; repeats are one
  *          dimension
  * batch    all of a move in one cudaMemcpyBatchAsync (CUDA 12.8; its arguments changed with 13)
  * graph    a graph of copies, made by prepare()
  *
- * Notices are stream memory operations on counters in GPU memory, which are written, and waited
- * for, without a processor or a multiprocessor. A write is behind all that its stream did before,
- * for whoever reads it on any GPU.
+ * Notices are counters in GPU memory, which stream memory operations write and wait for, without
+ * work for the processor or a multiprocessor. A GPU that sees the write also sees everything that
+ * the writing stream did before.
  */
 #include "common/cuda/cuda_driver.h"
 #include "common/cuda/cuda_error.h"
@@ -72,7 +72,7 @@ static int tell(struct fb_gpu_mover *m, const struct fb_transfer *t, cudaStream_
 	return operate(m, &op, 1, stream);
 }
 
-/* Counters are 32 bits; what has come since the last look is less than half of that. */
+/* Counters have 32 bits, and fewer than 2^31 notices come between two calls. */
 int fb_copy_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count)
 {
 	struct fb_gpu_mover *m = (struct fb_gpu_mover *)mover;
@@ -87,7 +87,7 @@ int fb_copy_arrived(struct fb_mover *mover, int from, int notice, uint64_t *coun
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* By runs of neighbours, or, `apart`, piece by piece. */
+/* Copies each run of neighbours or, with `apart`, each piece. */
 static int copy_pieces(const struct fb_transfer *t, int rank, bool apart, cudaStream_t stream)
 {
 	struct fb_runs runs = {.walk = {.transfer = t}};
@@ -104,7 +104,7 @@ static int copy_pieces(const struct fb_transfer *t, int rank, bool apart, cudaSt
 	return err;
 }
 
-/* A strip in all repeats at once: they are the second dimension, or the third one. */
+/* Copies a strip in all repeats at once: repeats are the second or the third dimension. */
 static int copy_strip(const struct fb_transfer *t, const struct fb_move_strip *s, int rank,
 		      cudaStream_t stream)
 {

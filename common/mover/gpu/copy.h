@@ -13,7 +13,7 @@ enum fb_copy_form {
 	FB_COPY_GRAPH,
 };
 
-/* A copy of a transfer; `rows` 0: the whole transfer, by runs, since its repeats are no lines. */
+/* A strip of a transfer; strip.rows 0: all of it, run by run, as repeats cannot be a dimension. */
 struct fb_copy_strip {
 	const struct fb_transfer *transfer;
 	struct fb_move_strip strip;
@@ -21,9 +21,9 @@ struct fb_copy_strip {
 
 struct fb_copy_move {
 	struct fb_gpu_move move;
-	enum fb_copy_form form; /* never AUTO: `chosen` in its place */
-	bool chosen;
-	uint64_t copies;	     /* of a post, if strided or batch */
+	enum fb_copy_form form; /* never AUTO */
+	bool chosen;            /* form AUTO was asked for, and `form` chosen for it */
+	uint64_t copies;	     /* calls or entries of a post, if strided or batch */
 	struct fb_copy_strip *strip; /* strided: [count] */
 	const void **from; /* batch: [count] */
 	void **to;
@@ -36,7 +36,7 @@ struct fb_copy_ends {
 	char *to;
 };
 
-/* Where offsets of the two sides, without local_at and remote_at, lie. */
+/* Source and target addresses; the offsets do not include local_at and remote_at. */
 static inline struct fb_copy_ends fb_copy_ends_of(const struct fb_transfer *t, int rank,
 						  uint64_t local, uint64_t remote)
 {
@@ -47,7 +47,7 @@ static inline struct fb_copy_ends fb_copy_ends_of(const struct fb_transfer *t, i
 				      : (struct fb_copy_ends){here, there};
 }
 
-/* The copies of a post. */
+/* Enqueues the copies of a move, without waits and notices. */
 int fb_copy_all(const struct fb_copy_move *c, cudaStream_t stream);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making moves of mover copy: which form, and the lists that it goes by; see copy.c. */
+/* Making moves of mover copy: chooses the form and makes its lists; see copy.c. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 #include "common/mover/gpu/copy.h"
 
 /*
- * A copy of two dimensions takes a few microseconds of the processor, an entry of a batch less than
- * one: so many runs of neighbours in a strided copy, in the mean, make it the better form.
+ * A copy of two dimensions costs a few microseconds of the processor, an entry of a batch less than
+ * one. So form strided is better if each of its copies replaces so many runs in the mean.
  */
 enum { RUNS_OF_STRIP = 4 };
 
@@ -25,7 +25,7 @@ void fb_copy_release(struct fb_move *move)
 	fb_gpu_move_free(move);
 }
 
-/* Runs of neighbours of all transfers; into the lists, where there are any. */
+/* Counts the runs of neighbours of all transfers; writes them to the lists if these exist. */
 static size_t list_runs(struct fb_copy_move *c)
 {
 	const struct fb_move *move = &c->move.move;
@@ -65,7 +65,7 @@ static int make_batch(struct fb_copy_move *c)
 	return FB_OK;
 }
 
-/* Copies of the strided form; into the list, where there is one. */
+/* Counts the copies of the strided form; writes them to the list if it exists. */
 static size_t list_strips(struct fb_copy_move *c)
 {
 	const struct fb_move *move = &c->move.move;
@@ -103,7 +103,7 @@ static int make_strips(struct fb_copy_move *c)
 	return FB_OK;
 }
 
-/* What AUTO stands for; see the head of the file. */
+/* Chooses a form for AUTO; see RUNS_OF_STRIP and copy.c. */
 static enum fb_copy_form choose(struct fb_copy_move *c)
 {
 	uint64_t runs = list_runs(c);
@@ -114,7 +114,7 @@ static enum fb_copy_form choose(struct fb_copy_move *c)
 	return FB_COPY_STRIDED;
 }
 
-/* Copies alone: what notices count up to is another number in each post. */
+/* The graph has copies only, because the numbers in waits and notices differ in each post. */
 static int make_graph(struct fb_copy_move *c)
 {
 	const struct fb_move *move = &c->move.move;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Mover cuda: a launch carries out all transfers of a move, PUT by stores into the peers' memory
- * and GET by loads from it. Each piece is moved by a team of threads that fits its length; lists
- * lie on the GPU since prepare(). Blocks count notices for themselves; who waits for one waits for
- * the counters of all blocks. What kernels do is in move.h. Form tma moves pieces of a kilobyte or
- * more by bulk copies; where memory is not aligned to 16 bytes, threads move all of a launch.
+ * and GET by loads from it. A team of threads, sized by the pieces' length, moves each piece;
+ * prepare() puts the lists on the GPU. A notice has a counter for each block, and waiting for the
+ * notice is waiting for all of them. The kernels' code is in move.h. Form tma moves pieces of a
+ * kilobyte or more by bulk copies, unless an address of the launch is not aligned to 16 bytes.
  */
 #include <stdlib.h>
 

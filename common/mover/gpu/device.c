@@ -10,7 +10,7 @@
 #include "common/cuda/gpu_segment.h"
 #include "common/mover/gpu/kernels.h"
 
-/* Blocks of launches that only touch own memory, for each multiprocessor. */
+/* LOCAL_BLOCKS: blocks per multiprocessor of launches that access this GPU's memory only. */
 enum { LOCAL_BLOCKS = 2, WARP = 32 };
 
 static uint32_t at_most(uint64_t value, uint32_t most)
@@ -18,7 +18,7 @@ static uint32_t at_most(uint64_t value, uint32_t most)
 	return value < most ? (uint32_t)value : most;
 }
 
-/* How large launches are; the same on all ranks, which count in each other's counters. */
+/* Sets the sizes of launches, equal on all ranks, because each block has a counter at the peer. */
 static void choose_blocks(struct fb_gpu_mover *m)
 {
 	const struct fb_settings *s = m->mover.session->settings;
@@ -28,7 +28,7 @@ static void choose_blocks(struct fb_gpu_mover *m)
 	m->push_blocks = at_most(s->channels ? s->channels : (uint64_t)sms, FB_MOVE_MOST_BLOCKS);
 	m->local_blocks = at_most((uint64_t)sms * LOCAL_BLOCKS, FB_MOVE_MOST_BLOCKS);
 	m->counters = m->push_blocks > m->local_blocks ? m->push_blocks : m->local_blocks;
-	/* Teams are powers of two up to a warp; so must be what they are parts of. */
+	/* Blocks consist of whole warps, so that teams, which are parts of a warp, fit. */
 	m->threads = at_most(s->threads ? (s->threads + 31) / 32 * 32 : FB_MOVE_THREADS,
 			     FB_MOVE_THREADS);
 }
@@ -43,7 +43,7 @@ static int begin_local(struct fb_gpu_mover *m)
 	if (!err)
 		err = FB_CUDA(cudaHostAlloc((void **)&m->seen, 8 * FB_MOVE_MOST_BLOCKS,
 					    cudaHostAllocDefault));
-	/* Loaded now: at first use that may wait for a kernel that waits for this rank. */
+	/* Loads kernels now: later, loading may wait for a kernel that waits for this rank. */
 	for (int which = 0; which < FB_MOVE_KERNELS && !err; which++)
 		err = FB_CUDA(cudaFuncGetAttributes(
 			&attributes, fb_move_kernel((enum fb_move_kernel)which)));
@@ -141,7 +141,7 @@ static void leave_table(struct fb_gpu_mover *m, struct fb_gpu_table *t)
 	free(t);
 }
 
-/* Lists outlive the moves that name them, so a list that is in use is known by its address. */
+/* Finds a table by its list's address: a list that a move uses stays where it is. */
 static int take_table(struct fb_gpu_mover *m, const struct fb_transfer *transfer,
 		      enum fb_move_leg leg, struct fb_gpu_table **table)
 {
@@ -196,7 +196,7 @@ static int add_transfer(struct fb_gpu_launch *l, struct fb_gpu_mover *m,
 	return FB_OK;
 }
 
-/* A launch of all ways that are with this rank itself may fill the GPU. */
+/* A launch may have more blocks if all of its transfers are with this rank itself. */
 static int finish_launch(struct fb_gpu_launch *l, const struct fb_gpu_mover *m, uint64_t mean,
 			 enum fb_move_leg leg)
 {
@@ -269,7 +269,7 @@ void fb_gpu_launches_close(struct fb_gpu_launches *l, struct fb_gpu_mover *m)
 	*l = (struct fb_gpu_launches){.count = 0};
 }
 
-/* What the launch counts up to, and how many of the waits it takes over. */
+/* Fills in the values of notices and the waits, and launches. */
 static int launch(const struct fb_gpu_launch *l, struct fb_gpu_mover *m,
 		  const struct fb_wait *wait, int n, cudaStream_t stream)
 {
@@ -278,8 +278,8 @@ static int launch(const struct fb_gpu_launch *l, struct fb_gpu_mover *m,
 	void *args[] = {&kernel};
 
 	/*
-	 * Ways that give a peer the same notice post the same value: threads store it in any order,
-	 * behind all ways of their block.
+	 * Transfers that give a peer the same notice all post the final value, since threads store
+	 * it in any order, after their block has moved all of its chunks.
 	 */
 	for (uint32_t w = 0; w < kernel.ways; w++)
 		if (l->transfer[w]->notice)
@@ -312,7 +312,7 @@ int fb_gpu_launches_enqueue(const struct fb_gpu_launches *l, struct fb_gpu_mover
 	uint32_t first = 0;
 	int err = FB_OK;
 
-	/* A launch that only waits has one block; so has one that only notifies. */
+	/* Waits that do not fit in the launch get launches before it, of one block. */
 	while (n > FB_MOVE_MOST_WAYS && !err) {
 		err = launch(&waits, m, wait, FB_MOVE_MOST_WAYS, stream);
 		wait += FB_MOVE_MOST_WAYS;

@@ -19,12 +19,12 @@ struct fb_gpu_table {
 	void *memory;
 };
 
-/* One launch, but for the values that it counts up to. */
+/* A launch, except for the values of its notices and waits, which differ in each post. */
 struct fb_gpu_launch {
 	struct fb_move_launch kernel;
 	const struct fb_transfer *transfer[FB_MOVE_MOST_WAYS]; /* [kernel.ways] */
 	struct fb_gpu_table *table[FB_MOVE_MOST_WAYS];         /* NULL: a way without chunks */
-	uint32_t blocks, most; /* most: for what it touches */
+	uint32_t blocks, most; /* most: the limit, which depends on local or remote memory */
 	bool odd, bulk;
 };
 
@@ -34,15 +34,15 @@ struct fb_gpu_launches {
 };
 
 /*
- * Local: launches for n transfers, which outlive them, as `leg` says; buffer[n] has what
- * FB_MOVE_GATHER and _SCATTER need (0: the transfer is left out), or is NULL. 0, FB_ENOMEM or
- * FB_ESYS (printed), or FB_EUNSUPPORTED: more pieces than a kernel counts. To be closed either way;
- * safe where zeroed.
+ * Local: makes launches that move n transfers as `leg` says. The transfers must outlive them.
+ * buffer[n] has the buffers of FB_MOVE_GATHER and _SCATTER (0: the transfer is left out), or is
+ * NULL. 0, FB_ENOMEM or FB_ESYS (printed), or FB_EUNSUPPORTED: more pieces than a kernel can count.
+ * To be closed also after an error; closing is safe on zeroes.
  */
 int fb_gpu_launches_open(struct fb_gpu_launches *l, struct fb_gpu_mover *m,
 			 const struct fb_transfer *transfer, uint32_t n, enum fb_move_leg leg,
 			 const uint64_t *buffer);
-/* Form tma: has those by bulk copies of which all memory is aligned. How many these are. */
+/* Form tma: marks the launches whose memory is all aligned for bulk copies. Returns how many. */
 uint32_t fb_gpu_launches_bulk(struct fb_gpu_launches *l);
 void fb_gpu_launches_close(struct fb_gpu_launches *l, struct fb_gpu_mover *m);
 
@@ -50,10 +50,10 @@ void fb_gpu_launches_close(struct fb_gpu_launches *l, struct fb_gpu_mover *m);
 int fb_gpu_launches_enqueue(const struct fb_gpu_launches *l, struct fb_gpu_mover *m,
 			    const struct fb_wait *wait, int n, cudaStream_t stream);
 
-/* A move of the movers here begins with these. */
+/* All moves of the movers between GPUs begin with this. */
 struct fb_gpu_move {
 	struct fb_move move;
-	cudaEvent_t posted; /* behind what the last post() enqueued */
+	cudaEvent_t posted; /* recorded after the operations of the last post() */
 };
 
 /* As fb_move_new() and fb_move_free(), with the event; the memory is zeroed. */
@@ -61,7 +61,7 @@ int fb_gpu_move_new(struct fb_mover *mover, const struct fb_move *given, size_t 
 		    struct fb_move **move);
 void fb_gpu_move_free(struct fb_move *move);
 
-/* Copies counters of this rank's, of so many bytes, to m->seen. 0 or an error (printed). */
+/* Reads the counters of the notice, `bytes` bytes, to m->seen. 0 or an error (printed). */
 int fb_gpu_look(struct fb_gpu_mover *m, int from, int notice, size_t bytes);
 
 #endif

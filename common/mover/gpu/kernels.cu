@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels of the movers between GPUs: what they do is in move.h. Code for any address costs
- * nothing where all are multiples of 16, as that has a kernel of its own.
+ * The kernels of the movers between GPUs; their code is in move.h. Launches whose addresses are all
+ * multiples of 16 have their own kernel, so that code for other addresses costs them nothing.
  */
 #include "common/cuda/device.h"
 /* Above it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kernels.cu gives to the movers. */
+/* The kernels in kernels.cu. */
 #ifndef FB_COMMON_MOVER_GPU_KERNELS_H
 #define FB_COMMON_MOVER_GPU_KERNELS_H
 

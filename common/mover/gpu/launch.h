@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernels that move pieces are launched with: plain data, for C and for CUDA. Addresses
- * are numbers.
+ * The arguments of the kernels that move pieces: plain data, for C and for CUDA. Addresses are
+ * numbers.
  */
 #ifndef FB_COMMON_MOVER_GPU_LAUNCH_H
 #define FB_COMMON_MOVER_GPU_LAUNCH_H
@@ -12,7 +12,7 @@ enum {
 	FB_MOVE_MOST_WAYS = 32,    /* transfers of a launch, and waits */
 	FB_MOVE_MOST_BLOCKS = 256, /* of a launch, and counters of a notice */
 	FB_MOVE_THREADS = 512,
-	FB_MOVE_CHUNK = 8192,      /* bytes that a team moves at most, at a time */
+	FB_MOVE_CHUNK = 8192,      /* most bytes of a chunk */
 	/* Form tma: few warps, each with stages of a chunk; shorter pieces are moved by threads. */
 	FB_MOVE_BULK_THREADS = 128,
 	FB_MOVE_BULK_LEAST = 1024,
@@ -26,16 +26,16 @@ struct fb_move_chunk {
 
 /* What a launch does for one transfer. */
 struct fb_move_way {
-	uint64_t from, to;           /* what offsets are added to */
+	uint64_t from, to;           /* base addresses of the chunks' offsets */
 	uint64_t from_step, to_step; /* from repeat to repeat */
-	uint64_t chunk; /* struct fb_move_chunk[chunks] in own memory; 0: `bytes` in a row */
+	uint64_t chunk; /* struct fb_move_chunk[chunks] on this GPU; 0: `bytes` contiguous bytes */
 	uint64_t bytes; /* without chunks; 0: nothing is moved */
 	uint64_t post;  /* the peer's counters of the notice; 0: none */
 	uint64_t post_value;
 	uint32_t chunks, repeats;
 };
 
-/* Own counters of a notice that all have to reach the value before anything is moved. */
+/* This rank's counters of a notice, which have to reach the value before anything is moved. */
 struct fb_move_wait {
 	uint64_t counters, value;
 };
@@ -45,7 +45,7 @@ struct fb_move_launch {
 	struct fb_move_wait wait[FB_MOVE_MOST_WAYS]; /* [waits] */
 	uint32_t ways, waits;
 	uint32_t team;            /* threads for a chunk, a power of two */
-	uint32_t chunks, repeats; /* most of all ways; without chunks: parts of `bytes` */
+	uint32_t chunks, repeats; /* the most of any way; a way without chunks has parts instead */
 	uint32_t counters;        /* of a notice */
 };
 

@@ -2,13 +2,13 @@
 /*
  * Device code of the movers between GPUs, above common/cuda/device.h or its emulation.
  *
- * A launch waits for its peers' counters, moves all chunks of all transfers, dealt out such that
- * neighbouring teams work for different peers, and counts at its peers. Memory order: when all
- * threads of a block have stored and loaded, each posting thread executes fence.acq_rel.sys and
- * stores counters of its block's (fb_post); the barrier orders all threads' accesses before the
- * fence, and fences are cumulative. Who waits acquires the counters of all blocks. So notices of a
- * launch come behind all that the launch moved, loads of a GET included. Bulk copies (form tma) are
- * complete, and fenced, before their block meets (common/cuda/device_pipe.h).
+ * A launch waits for its peers' counters, moves all chunks of all transfers, with neighbouring
+ * teams working for different peers, and then stores counters at its peers. Memory order: when all
+ * threads of a block have moved their chunks, each posting thread executes fence.acq_rel.sys and
+ * stores counters of the block (fb_post); the block's barrier orders all threads' accesses before
+ * the fence, and fences are cumulative. A waiting kernel acquires the counters of all blocks. So
+ * the notices of a launch come after everything that the launch moved, including loads of a GET.
+ * Bulk copies (form tma) are complete and fenced before that barrier (common/cuda/device_pipe.h).
  */
 #ifndef FB_COMMON_MOVER_GPU_MOVE_H
 #define FB_COMMON_MOVER_GPU_MOVE_H
@@ -17,7 +17,7 @@
 #include "common/cuda/device_pipe.h"
 #include "common/mover/gpu/launch.h"
 
-/* `odd`, a constant: addresses may be any; otherwise all are multiples of 16. */
+/* `odd` is a compile-time constant: any addresses; otherwise all are multiples of 16. */
 FB_DEVICE void fb_move_bytes(uint64_t from, uint64_t to, uint64_t bytes, uint32_t lane,
 			     uint32_t team, bool odd)
 {
@@ -56,7 +56,7 @@ FB_DEVICE bool fb_move_find(const struct fb_move_way *way, uint32_t repeat, uint
 	return true;
 }
 
-/* Counters that this block posts: every one of as many as there are blocks. */
+/* Stores this block's counters: of all l->counters every fb_blocks()-th one. */
 FB_DEVICE void fb_move_post(const struct fb_move_launch *l)
 {
 	uint32_t own = (l->counters - fb_block() + fb_blocks() - 1) / fb_blocks();
@@ -92,15 +92,15 @@ FB_DEVICE void fb_move_run(const struct fb_move_launch *l, bool odd)
 
 /* --- by bulk copies --------------------------------------------------------------------------- */
 
-/* What a warp has in a stage: `bulk` bytes of a chunk, and those that threads move behind them. */
+/* A warp's tile: `bulk` bytes of a chunk in a stage, and `rest` bytes that threads move. */
 struct fb_move_tile {
 	uint64_t from, to;
 	uint32_t bulk, rest;
 };
 
 /*
- * Tile number m of the launch, of which each is a stage or less; its load is under way afterwards.
- * All threads of the warp come here.
+ * Begins to load tile number m of the launch; a tile is at most as long as a stage. All threads of
+ * the warp call it.
  */
 FB_DEVICE void fb_move_load(const struct fb_move_launch *l, const struct fb_pipe *pipe, uint32_t k,
 			    uint64_t m, struct fb_move_tile *tile)
@@ -129,7 +129,7 @@ FB_DEVICE void fb_move_load(const struct fb_move_launch *l, const struct fb_pipe
 		fb_tma_load(fb_pipe_stage(pipe, k), tile->from, tile->bulk, full);
 }
 
-/* What has come goes on, and the threads move the rest. */
+/* Stores the loaded bytes, and the threads move the rest. */
 FB_DEVICE void fb_move_store(const struct fb_pipe *pipe, uint32_t k,
 			     const struct fb_move_tile *tile)
 {

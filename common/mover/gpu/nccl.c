@@ -4,11 +4,10 @@
  * more are packed into a buffer of the move by a kernel, and unpacked by one. The library is the
  * one that --nccl-library names. Multicast is off (common/system/multicast.h).
  *
- * NCCL carries out one group of messages of a communicator after the other, so a group that only
- * receives holds up what comes behind it. Moves that are posted therefore wait until test() asks
- * for one of them, and then go as one group: who posts all that belongs together before it asks
- * waits for nobody in a circle. An enqueued move is a group by itself: its transfers may both
- * send and receive.
+ * NCCL carries out the groups of a communicator one after the other, so a group that only receives
+ * delays all later groups. Therefore posted moves wait until test() asks for one of them, and are
+ * then launched as one group: a rank that posts its sends and receives before it calls test()
+ * cannot deadlock. An enqueued move is a group of its own; its transfers may send and receive.
  */
 #include <stdlib.h>
 
@@ -18,10 +17,10 @@
 #include "common/mover/gpu/device.h"
 
 /*
- * NCCL connects two ranks when a group first names them to each other, and each of the two takes
- * for granted that the other's group has the same directions: else it ends with "Message truncated"
- * (2.28.3). Groups here are of whatever is posted, on one rank a message that it receives, on the
- * other with its answer. So all pairs are connected at once, by a group that is alike on all ranks.
+ * NCCL connects two ranks in the first group with a message between them, and each rank assumes
+ * that the other's group has the same directions: else it fails with "Message truncated" (2.28.3).
+ * Here a group has whatever was posted, so that one rank's may have a receive only and the other's
+ * the answer too. So one group, equal on all ranks, connects all pairs beforehand.
  */
 int fb_nccl_mover_connect(struct fb_gpu_mover *m)
 {
@@ -87,7 +86,7 @@ void fb_nccl_move_release(struct fb_move *move)
 	fb_gpu_move_free(move);
 }
 
-/* The buffer, and kernels that fill it and empty it. */
+/* Allocates the buffer, and prepares the kernels that pack into it and unpack from it. */
 static int open_staging(struct fb_nccl_move *n)
 {
 	enum { ALIGNMENT = 512 };
@@ -145,7 +144,7 @@ int fb_nccl_move_prepare(struct fb_mover *mover, const struct fb_move *given, co
 	return err;
 }
 
-/* The messages of a move, within a group. Returns NCCL's code. */
+/* Adds the messages of a move to the open group. Returns NCCL's code. */
 static int add_messages(const struct fb_nccl_move *n, void *stream)
 {
 	const struct fb_gpu_mover *m = mover_of(n);

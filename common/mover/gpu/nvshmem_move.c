@@ -7,7 +7,7 @@
 #include "common/mover/gpu/device.h"
 #include "common/mover/nvshmem/kernels.h"
 
-/* As in nvshmem.c, of one mover behind those of the other. */
+/* The forms of mover nvshmem, then those of nvshmem_device, in the order of nvshmem.c. */
 enum form { PUT_SIGNAL, PUT, KERNELS, BLOCK = KERNELS, WARP, THREAD, BLOCK_TMA };
 
 enum { LEAST_BULK_MAJOR = 3, LEAST_BULK_MINOR = 7 };
@@ -42,7 +42,7 @@ void fb_nvshmem_release(struct fb_move *move)
 	fb_gpu_move_free(move);
 }
 
-/* NVSHMEM names what lies at a peer by its place in this rank's own part. */
+/* NVSHMEM names a peer's memory by the address of the same offset in this rank's part. */
 static int prepare_kernels(struct nvshmem_move *n)
 {
 	const struct fb_move *move = &n->move.move;
@@ -99,8 +99,8 @@ void fb_nvshmem_form(const struct fb_move *move, char *text, size_t chars)
 }
 
 /*
- * The word that `writer` sets at a peer, by its place in this rank's own part: so NVSHMEM names
- * what lies at a peer.
+ * The word that `writer` sets at a peer, as an address in this rank's part, by which NVSHMEM names
+ * a peer's memory.
  */
 static uint64_t *word_of(const struct fb_gpu_mover *m, int writer, int notice)
 {
@@ -129,8 +129,8 @@ int fb_nvshmem_arrived(struct fb_mover *mover, int from, int notice, uint64_t *c
 }
 
 /*
- * All runs of a transfer. A notice is a value that is set, not added, so nothing that came before
- * may be under way any more: hence the quiet, which is free between GPUs that reach each other.
+ * Moves all runs of a transfer. A signal's value k says that the first k transfers are complete, so
+ * earlier puts must have arrived: hence the quiet, which is free between GPUs that share memory.
  */
 static void carry(struct fb_gpu_mover *m, const struct fb_transfer *t, bool signals, void *stream)
 {
@@ -199,7 +199,7 @@ static uint32_t blocks_of(const struct fb_gpu_mover *m, const struct fb_nvshmem_
 	return blocks < m->push_blocks ? (uint32_t)blocks : m->push_blocks;
 }
 
-/* A launch for each transfer, as each is with one peer and has one notice. */
+/* One launch per transfer, because a launch has one peer and one notice. */
 static int launch_transfer(struct fb_gpu_mover *m, const struct nvshmem_move *n,
 			   const struct fb_move_way *way, const struct fb_transfer *t, void *stream)
 {

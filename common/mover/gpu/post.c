@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Posted moves of the movers between GPUs, and the host's looks at counters; see device.h. */
+/* Posted moves of the movers between GPUs, and how the host reads counters; see device.h. */
 #include "common/cuda/cuda_error.h"
 #include "common/mover/gpu/device.h"
 
@@ -14,7 +14,7 @@ static int only_peer(const struct fb_move *move)
 	return peer;
 }
 
-/* Has what comes to a stream from now on wait for what another one has now. */
+/* Later work of stream `later` waits for all work that `earlier` has now. */
 static int put_behind(cudaStream_t later, cudaStream_t earlier, cudaEvent_t order)
 {
 	int err = FB_CUDA(cudaEventRecord(order, earlier));
@@ -22,7 +22,7 @@ static int put_behind(cudaStream_t later, cudaStream_t earlier, cudaEvent_t orde
 	return err ? err : FB_CUDA(cudaStreamWaitEvent(later, order, 0));
 }
 
-/* Until now all moves with this peer had other peers, too. */
+/* Opens the peer's stream at its first move alone; earlier moves had several peers. */
 static int open_peer_stream(struct fb_gpu_peer *peer, cudaStream_t of_several)
 {
 	struct fb_gpu_peer opened = *peer;
@@ -69,8 +69,8 @@ void fb_gpu_move_free(struct fb_move *move)
 }
 
 /*
- * Notices of a peer are counted in the order of posting, so a move with several peers goes behind
- * what the streams of these peers have, and before what they get from now on.
+ * Notices of a peer are counted in the order of posting, so a move with several peers waits for the
+ * earlier work on these peers' streams, and their later work waits for the move.
  */
 int fb_gpu_move_post(struct fb_move *move)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See kernels.h. A chunk of at most FB_MOVE_CHUNK bytes is a call of a team of threads. Behind its
- * calls each thread executes nvshmem_quiet; the block that is the last to have done so, which the
- * others have counted themselves by an atomic between two fences, sends the signal. Where one block
- * moves one piece, the call carries the signal by itself.
+ * See kernels.h. A team of threads makes one call for a chunk of at most FB_MOVE_CHUNK bytes. After
+ * its calls each thread executes nvshmem_quiet. Blocks then count themselves by an atomic between
+ * two fences, and the last one sends the signal. If one block moves one piece, the call carries the
+ * signal itself.
  */
 #include <nvshmem.h>
 #include <nvshmemx.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What libfabricbench-nvshmem.so gives to the mover nvshmem: kernels that call NVSHMEM's device
- * functions. It is a library of its own, so that programs need neither NVSHMEM's headers to be
- * built nor its libraries to start.
+ * The functions of libfabricbench-nvshmem.so for mover nvshmem: kernels that call NVSHMEM's device
+ * functions. It is a separate library, so that programs need neither NVSHMEM's headers to be built
+ * nor its libraries to start.
  */
 #ifndef FB_COMMON_MOVER_NVSHMEM_KERNELS_H
 #define FB_COMMON_MOVER_NVSHMEM_KERNELS_H
@@ -24,14 +24,14 @@ struct fb_nvshmem_launch {
 	int pe;
 	uint32_t gets; /* 1: from the peer */
 	uint32_t bulk; /* 1: gives NVSHMEM shared memory, so that it may use TMA (3.7) */
-	uint64_t *word, value; /* what the peer gets behind all; NULL: nothing */
-	uint32_t *blocks_done; /* 0 in device memory, and 0 again at the end */
+	uint64_t *word, value; /* the notice: the value is stored there at the peer; NULL: none */
+	uint32_t *blocks_done; /* a counter in device memory, 0 before and after the launch */
 };
 
 /* Returns the version of NVSHMEM's headers: 1000 * major + minor. */
 int fb_nvshmem_device_version(void);
 
-/* Local, when the host library is started, whose nvshmemx_init_attr_t it is. NVSHMEM's code. */
+/* Local, after the host library's start: initialises the device's part. Returns NVSHMEM's code. */
 int fb_nvshmem_device_start(void *init_attr);
 
 /* Enqueues it on a cudaStream_t. A cudaError_t, of launching only. */

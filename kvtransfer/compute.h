@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The computing of a model that takes time: the products of each layer, attention over the cache,
- * and in decoding a pass over what each request has cached. Real work on this rank's processor (one
- * thread) or GPU, with operands of random numbers.
+ * The expensive computing of a model: the matrix products of each layer, attention over the cache,
+ * and in decoding a pass over each request's cached tokens. This rank's processor (one thread) or
+ * GPU really does it, with operands of random numbers.
  */
 #ifndef FB_KVTRANSFER_COMPUTE_H
 #define FB_KVTRANSFER_COMPUTE_H
@@ -13,12 +13,12 @@
 
 struct fb_kv_compute; /* opaque */
 
-/* Prompts are computed by chunks of at most so many tokens, so that scores stay small. */
+/* Prompts are computed in chunks of so many tokens at most, so that attention scores stay small. */
 enum { FB_KV_CHUNK = 512 };
 
 /*
- * Local: for that model, `gpu` or NULL for the processor. `most_context`: tokens of the longest
- * request. 0, FB_ENOMEM, FB_ESYS or FB_EDATA (printed).
+ * Local. `gpu`: NULL: computes on the processor. `most_context`: tokens of the longest request.
+ * 0, FB_ENOMEM, FB_ESYS or FB_EDATA (printed).
  */
 int fb_kv_compute_open(struct fb_kv_compute **compute, const struct fb_kv_model *model,
 		       const struct fb_gpu *gpu, uint32_t most_context);
@@ -29,22 +29,22 @@ void fb_kv_compute_close(struct fb_kv_compute *compute);
 void fb_kv_compute_describe(const struct fb_kv_compute *compute, char *text, size_t n);
 
 /*
- * One layer of a step: `prompt` new tokens of a request that has `context` before them (0: none),
- * and one new token of each of `requests` others, which have `cached` tokens together. Complete on
- * return. 0 or an error (printed).
+ * One layer of a step: `prompt` new tokens (0: none) of a request with `context` earlier tokens,
+ * and one new token of each of `requests` others, which have `cached` tokens in total.
+ * fb_kv_layer computes it, and returns when it is complete. 0 or an error (printed).
  */
 struct fb_kv_batch {
 	uint32_t prompt, context, requests;
 	uint64_t cached;
 };
 int fb_kv_layer(struct fb_kv_compute *compute, const struct fb_kv_batch *batch);
-/* The same, on GPUs only put on the stream; and the wait for all that is on it. */
+/* The same, but a GPU's work is only enqueued on the stream; and the wait for that stream. */
 int fb_kv_layer_enqueue(struct fb_kv_compute *compute, const struct fb_kv_batch *batch);
 int fb_kv_finish(struct fb_kv_compute *compute);
 
 /*
- * What such a layer needs: floating-point operations of its products, and bytes that have to pass
- * between memory and processor if each operand does once.
+ * The cost of such a layer: floating-point operations of its products, and the bytes that pass
+ * between memory and processor if each operand is read or written once.
  */
 struct fb_kv_cost {
 	double flop, bytes;
@@ -53,9 +53,9 @@ struct fb_kv_cost fb_kv_layer_cost(const struct fb_kv_compute *compute,
 				   const struct fb_kv_batch *batch);
 
 /*
- * Local: what this rank reaches of both per second, as products of equal sides and as passes over
- * memory beyond caches, the fastest of some; larger ones are tried until one takes milliseconds. 0
- * or an error (printed).
+ * Local: measures how much of both this rank reaches per second: flop by products of square
+ * matrices, and bytes by passes over arrays too large for caches. It tries larger ones until one
+ * takes milliseconds. 0 or an error (printed).
  */
 int fb_kv_peak(struct fb_kv_compute *compute, const struct fb_clock *clock,
 	       struct fb_kv_cost *per_s);
@@ -63,7 +63,7 @@ int fb_kv_peak(struct fb_kv_compute *compute, const struct fb_clock *clock,
 /* A step: all layers. */
 int fb_kv_step(struct fb_kv_compute *compute, const struct fb_kv_batch *batch);
 
-/* A whole prompt behind `context` tokens that are cached, chunk by chunk. */
+/* Computes a prompt of `tokens`, which follow `context` cached tokens, chunk by chunk. */
 int fb_kv_prefill(struct fb_kv_compute *compute, uint32_t tokens, uint32_t context);
 
 #endif

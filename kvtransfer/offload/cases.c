@@ -39,7 +39,7 @@ struct point {
 	unsigned depth;
 };
 
-/* What --engine auto stands for: by the table, or the usual one. */
+/* The backend of --engine auto: that of the path table, or else the default one. */
 static struct fb_kv_backend *choose(struct fb_tier_state *state, const struct fb_case *c,
 				    const char **form)
 {
@@ -84,7 +84,7 @@ struct fb_kv_backend *fb_tier_engine_of(struct fb_tier_state *state, const struc
 	return b;
 }
 
-/* A page is a piece: one token of one head in one region. */
+/* Makes a shape whose pages are the pieces: one token of one head in one region. */
 static void equal_pieces(const struct keys *k, struct fb_tier_job *j)
 {
 	uint32_t element = j->shape.element_bytes;
@@ -172,7 +172,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (automatic ? strcmp(c->algorithm, "auto") != 0
 		      : strcmp(e->ops->name, c->engine) || !has_form(e->ops, c->algorithm))
 		return false;
-	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	/* --engine all means the engines of this machine; `auto` has rows only if it is named. */
 	if (automatic && !strcmp(at->state->machine.settings->engine, "all"))
 		return false;
 	if (e->left_out)
@@ -214,7 +214,7 @@ static void list_forms(const struct fb_tier_state *state, const char *list[FORMS
 	}
 }
 
-/* Out and back, with lists of equal pieces that a rank's memory is not too small for. */
+/* Cases of both directions, for all lists of equal pieces that fit into a rank's memory. */
 static int expand_crossover(struct fb_run *run, struct fb_tier_state *state,
 			    const struct fb_axes_accepted *accepted)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the fastest ways to a tier, from the cases of one run; see offload.h. */
+/* Writes the table of the fastest ways to a tier, from the cases of one run; see offload.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { WAY_CHARS = FB_PATH_MOVER_CHARS + FB_PATH_FORM_CHARS };
 
-/* What has been measured of a list. */
+/* The two fastest ways that were measured for a list of pieces. */
 struct fb_crossing {
 	bool device, get;
 	double piece_bytes, pieces;
@@ -24,7 +24,7 @@ int fb_tier_crossover_open(const struct fb_tier_state *state)
 	const char *name = state->own->crossover;
 	int err = FB_OK;
 
-	/* What is there stays until there is something better. */
+	/* Opening it to append keeps an existing table until there is a new one to write. */
 	if (state->machine.world->rank == 0) {
 		FILE *file = fopen(name, "a");
 

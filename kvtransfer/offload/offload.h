@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program offload: blocks of a paged KV cache leave memory for a tier below it (evict) and come
- * back (onboard); and what that saves of a request's time to first token, when a share of its
- * blocks is in the tier and the rest has to be computed (ttft).
+ * The program offload: moves blocks of a paged KV cache from memory to a tier below it (evict) and
+ * back (onboard). Operation ttft measures the time to first token of a request that has a share of
+ * its blocks in the tier and has to compute the rest.
  *
  * Engine store has the cache in host memory and the tier in files (common/mover/store.h). Movers of
- * GPU memory have the cache there and the tier in pinned host memory. Each rank works for itself,
- * all at once.
+ * GPU memory have the cache there and the tier in pinned host memory. Each rank moves its own
+ * blocks, all ranks at the same time.
  */
 #ifndef FB_KVTRANSFER_OFFLOAD_OFFLOAD_H
 #define FB_KVTRANSFER_OFFLOAD_OFFLOAD_H
@@ -19,7 +19,7 @@
 
 enum fb_tier_operation { FB_TIER_EVICT, FB_TIER_ONBOARD, FB_TIER_TTFT, FB_TIER_OPERATIONS };
 
-/* Where blocks lie in the tier: all layers of a block together, or all blocks of a layer. */
+/* The order in the tier: all layers of a block side by side, or all blocks of a layer. */
 enum fb_tier_order { FB_TIER_BLOCK_FIRST, FB_TIER_LAYER_FIRST, FB_TIER_ORDERS };
 
 /* "evict", ..., NULL and "block", "layer", NULL. */
@@ -31,8 +31,8 @@ struct fb_tier_settings {
 	struct fb_sizes tokens, block_tokens, hit, depth, page_run, piece, count;
 	const char *folder;    /* of files; NULL: $TMPDIR */
 	const char *objects;   /* URL of an object store; NULL: none */
-	uint64_t connections;  /* to it */
-	const char *crossover; /* file of the table that is measured; NULL: none is */
+	uint64_t connections;  /* to the object store */
+	const char *crossover; /* file to write the measured table to; NULL: none */
 };
 
 enum fb_tier_column {
@@ -52,11 +52,11 @@ enum fb_tier_column {
 struct fb_tier_state {
 	struct fb_kv_machine machine;
 	const struct fb_tier_settings *own;
-	struct fb_crossing *crossing; /* [crossings]: of crossover.c, on rank 0 */
+	struct fb_crossing *crossing; /* [crossings] on rank 0, see crossover.c */
 	size_t crossings;
 };
 
-/* What a case asks for; from its keys. */
+/* The parameters of a case, from its keys. */
 struct fb_tier_job {
 	enum fb_tier_operation operation;
 	enum fb_tier_order order;
@@ -65,8 +65,8 @@ struct fb_tier_job {
 	uint32_t hits;    /* blocks that are in the tier */
 	unsigned depth;
 	uint64_t page_bytes;
-	uint64_t area;    /* bytes of one cache: memory has two, one behind the other */
-	bool crossover;   /* a list of equal pieces, of no model */
+	uint64_t area;    /* bytes of one cache; a rank's memory has two of them in a row */
+	bool crossover;   /* a list of equal pieces, not the cache of a model */
 };
 
 /* --- cases.c ---------------------------------------------------------------------------------- */
@@ -76,8 +76,8 @@ int fb_tier_expand(struct fb_run *run, void *state);
 bool fb_tier_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 
 /*
- * The backend of a case, and its form: what --algorithm stands for, or with --engine auto what the
- * table says; NULL: the one that the mover takes by itself.
+ * The backend of a case, and its form: that of --algorithm, or with --engine auto that of the path
+ * table; NULL: the mover chooses the form.
  */
 struct fb_kv_backend *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c,
 					const char **form);
@@ -85,7 +85,7 @@ struct fb_tier_job fb_tier_job_of(const struct fb_case *c);
 
 /* --- tier.c: one case, from setup to teardown ------------------------------------------------- */
 
-/* Blocks leave the first cache and come back to the second. */
+/* Blocks are evicted from the first cache and come back to the second one. */
 enum { FB_TIER_OUT, FB_TIER_BACK, FB_TIER_CACHES };
 
 struct fb_tier_instance {
@@ -93,17 +93,17 @@ struct fb_tier_instance {
 	struct fb_kv_backend *engine;
 	bool automatic; /* the engine was chosen by the path table */
 	struct fb_tier_job job;
-	const char *form; /* NULL: the mover's only way */
+	const char *form; /* NULL: the mover chooses */
 	uint32_t *table[FB_TIER_CACHES]; /* [blocks]: the page of a block */
-	struct fb_piece *piece;  /* [most]: of a list that is being made */
+	struct fb_piece *piece;  /* [most]: scratch for another list */
 	struct fb_piece *pieces[FB_TIER_CACHES];
 	struct fb_piece bulk;
-	struct fb_move *move[FB_TIER_CACHES]; /* all blocks out; those that hit back */
+	struct fb_move *move[FB_TIER_CACHES]; /* out: all blocks; back: those that hit */
 	struct fb_kv_compute *compute; /* ttft only */
 	struct fb_data data;
 	uint64_t npieces[FB_TIER_CACHES];
 	bool wrong;   /* a check found something */
-	double bytes; /* that the timed move carries */
+	double bytes; /* of the timed move */
 	double value[FB_TIER_COLUMNS];
 };
 
@@ -119,9 +119,9 @@ void fb_tier_summarise(void *instance, const double *samples_us, size_t n,
 /*
  * --- crossover.c: which mover and form is the fastest for lists of equal pieces ------------------
  *
- * fb_tier_crossover_open: rank 0 can write the file, or FB_EINPUT (printed) on all ranks. _add: on
- * rank 0, what a case took, if it is one of a crossover. _write: collective, the table, of lists
- * for which two ways at least were measured; frees what was added.
+ * _open: checks that rank 0 can write the file; else FB_EINPUT (printed) on all ranks. _add: notes,
+ * on rank 0, the time of a case if it belongs to the crossover. _write: collective, writes a table
+ * of the lists for which at least two ways were measured, and frees the times.
  */
 int fb_tier_crossover_open(const struct fb_tier_state *state);
 void fb_tier_crossover_add(const struct fb_tier_instance *i, double us);
@@ -133,14 +133,14 @@ uint64_t fb_tier_list(const struct fb_tier_instance *i, int cache, uint32_t bloc
 int fb_tier_prepare(const struct fb_tier_instance *i, enum fb_move_verb verb,
 		    const struct fb_piece *piece, uint64_t n, struct fb_move **move);
 double fb_tier_now_us(const struct fb_tier_instance *i);
-/* Collective: the fastest of at most so many times that a move takes, on the slowest rank. */
+/* Collective: the least time of at most `tries` moves, each with the time of its slowest rank. */
 int fb_tier_fastest(const struct fb_tier_instance *i, struct fb_move *move, int tries, double *us);
 
 /*
  * --- ttft.c ------------------------------------------------------------------------------------
  *
- * Collective: opens the computing and measures what it takes without a tier, and from which length
- * on a tier is faster.
+ * Collective: opens the computing, and measures its time without a tier, and the length of a prompt
+ * from which on a tier is faster.
  */
 int fb_tier_open_compute(struct fb_tier_instance *i);
 uint32_t fb_tier_hit_tokens(const struct fb_tier_instance *i);

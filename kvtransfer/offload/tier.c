@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One case of offload; see offload.h. A rank's memory has two caches, one behind the other: blocks
- * leave the first and come back to the second, whose block table is another one.
+ * One case of offload; see offload.h. A rank's memory has two caches in a row: blocks are evicted
+ * from the first one and come back to the second one, which has another block table.
  */
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ int fb_tier_prepare(const struct fb_tier_instance *i, enum fb_move_verb verb,
 	return fb_move_prepare_checked(e->mover, &t, 1, i->form, move);
 }
 
-/* Until its bytes are where they go: of a PUT only its notice says that. */
+/* Posts a move and waits until its bytes have arrived, which for a PUT only its notice shows. */
 static int carry(struct fb_move *move)
 {
 	struct fb_mover *mover = move->mover;
@@ -98,9 +98,8 @@ static int carry(struct fb_move *move)
 }
 
 /*
- * The fastest of some, slowest rank; collective. Once they have taken as long as the repetitions of
- * a row may, there are no more: a cache that takes seconds would go to a slow disk many times
- * before the row is measured.
+ * It stops early when the moves have taken as long as the repetitions of a row may take. Otherwise
+ * a cache that takes seconds would be written to a slow disk many times before the row is measured.
  */
 int fb_tier_fastest(const struct fb_tier_instance *i, struct fb_move *move, int tries, double *us)
 {
@@ -139,7 +138,7 @@ static int make_tables(struct fb_tier_instance *i)
 	return scratch && i->table[FB_TIER_OUT] && i->table[FB_TIER_BACK] ? FB_OK : FB_ENOMEM;
 }
 
-/* Local: both moves, and memory for a list more. */
+/* Local: makes both moves, and room for another list. */
 static int make_moves(struct fb_tier_instance *i)
 {
 	uint32_t blocks = fb_kv_blocks(&i->job.shape);
@@ -160,7 +159,7 @@ static int make_moves(struct fb_tier_instance *i)
 	return err;
 }
 
-/* What the same mover and form take for the same bytes in one piece. Collective. */
+/* Measures the same bytes in one piece, with the same mover and form. Collective. */
 static int time_bulk(struct fb_tier_instance *i)
 {
 	bool out = i->job.operation == FB_TIER_EVICT;
@@ -176,7 +175,7 @@ static int time_bulk(struct fb_tier_instance *i)
 					     &move));
 	if (err)
 		return err;
-	/* What is read has been written. */
+	/* Bytes have to be in the tier before they can be read. */
 	if (!out)
 		err = fb_group_agree(i->state->machine.world, carry(i->move[FB_TIER_OUT]));
 	if (!err)
@@ -185,7 +184,7 @@ static int time_bulk(struct fb_tier_instance *i)
 	return err;
 }
 
-/* --- set up and taken down -------------------------------------------------------------------- */
+/* --- setup and teardown ----------------------------------------------------------------------- */
 
 static void close_instance(struct fb_tier_instance *i)
 {
@@ -259,7 +258,7 @@ static char *memory_of(const struct fb_tier_instance *i)
 	return fb_segment_part(i->engine->memory, i->state->machine.world->rank);
 }
 
-/* Writes or checks the pages of a cache that the tier keeps. */
+/* Fills (bad NULL) or checks those pages of a cache that the tier keeps. */
 static int each_page(const struct fb_tier_instance *i, int cache, uint32_t blocks,
 		     struct fb_mismatch *bad)
 {
@@ -315,7 +314,7 @@ int fb_tier_run(void *instance, int calls)
 	return err;
 }
 
-/* What was evicted is read back; what is in none of the blocks that came must be untouched. */
+/* Evicted blocks are read back to be checked; bytes outside of the blocks must be untouched. */
 int fb_tier_check(void *instance, int calls, struct fb_mismatch *bad)
 {
 	struct fb_tier_instance *i = instance;

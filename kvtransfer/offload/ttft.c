@@ -5,7 +5,7 @@
 
 enum { TRIES = 3 };
 
-/* Computing so many tokens behind a context, fastest of some, slowest rank; collective. */
+/* Collective: the least time of TRIES to compute tokens behind a context, on the slowest rank. */
 static int time_prefill(const struct fb_tier_instance *i, uint32_t tokens, uint32_t context,
 			double *us)
 {
@@ -24,7 +24,7 @@ static int time_prefill(const struct fb_tier_instance *i, uint32_t tokens, uint3
 	return err;
 }
 
-/* Whether a prompt of so many blocks is there sooner from the tier than computed; collective. */
+/* Collective: whether reading a prompt of so many blocks from the tier beats computing it. */
 static int pays(const struct fb_tier_instance *i, uint32_t blocks, bool *it_does)
 {
 	struct fb_move *move = NULL;
@@ -44,8 +44,8 @@ static int pays(const struct fb_tier_instance *i, uint32_t blocks, bool *it_does
 }
 
 /*
- * The fewest tokens, in whole blocks, from which onboarding is faster; NAN: never up to the
- * request's length. By doubling, then by halving the interval.
+ * Finds the fewest tokens, in whole blocks, from which on onboarding is faster: by doubling, then
+ * by bisection. NAN: it is not faster up to the request's length.
  */
 static int find_breakeven(struct fb_tier_instance *i)
 {

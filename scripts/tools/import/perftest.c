@@ -129,12 +129,12 @@ static void set_key(struct fb_import_record *record, const struct fb_perftest_ru
 		fb_import_variant(record, "post_list", "%.0f", run->post_list);
 	if (isfinite(run->qps))
 		fb_import_variant(record, "qps", "%.0f", run->qps);
-	/* A median and a mean are different things. */
+	/* A key, because a median must not be compared with a mean. */
 	if (is_latency(run) && !isfinite(row->typical_us))
 		fb_import_variant(record, "time", "mean");
 }
 
-/* A latency of which the samples were taken one by one. */
+/* A latency whose iterations were timed one by one. */
 static void set_distribution(struct fb_import_record *record, const struct fb_perftest_row *row)
 {
 	struct fb_row *out = &record->row;

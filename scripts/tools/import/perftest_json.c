@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What perftest writes with --out_json, since 24.01; what came before is no JSON. The unit
- * of its rates is not in the file: it is the one that agrees with the rate of messages.
+ * Reads what perftest writes with --out_json since 24.01; earlier versions wrote no valid JSON. The
+ * file does not name the unit of its rates, so it is derived from the rate of messages.
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/json.h"
@@ -30,7 +30,7 @@ static void take_info(const json_t *info, struct fb_perftest_run *run)
 		     sizeof(run->transport));
 }
 
-/* GB/s of one unit: Gb/s or MiB/s, whichever makes the rate that of the messages. */
+/* GB/s of one unit: Gb/s or MiB/s, whichever agrees with messages per second times bytes. */
 static double unit_of(double rate, double rate_Mps, uint64_t bytes)
 {
 	double expected = rate_Mps * (double)bytes * 1e-3;

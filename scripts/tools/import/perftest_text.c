@@ -93,7 +93,7 @@ static int begin_table(struct state *s, size_t at)
 	return fb_perftest_begin(s->import, s->text, at + 1, &s->run);
 }
 
-/* Numbers of a row, in order, into where they belong. Returns false where one is missing. */
+/* Stores the numbers of a row, in their order, in its fields. False: one is missing. */
 static bool take_numbers(const struct state *s, const struct fb_words *words,
 			 struct fb_perftest_row *row)
 {

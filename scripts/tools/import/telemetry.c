@@ -157,7 +157,7 @@ static bool same_counter(const struct reading *a, const struct reading *b)
 	return !strcmp(a->source, b->source) && !strcmp(a->counter, b->counter);
 }
 
-/* The readings of one counter within a launch, as a fact. */
+/* Makes a fact of the readings of one counter during a launch. */
 static void add_counter(struct fb_import *import, const struct reading *first, size_t count,
 			double begin, double end)
 {
@@ -184,7 +184,7 @@ static void add_counter(struct fb_import *import, const struct reading *first, s
 	fb_import_fact(import, key, value);
 }
 
-/* How long the rows of a launch took, by the folder's facts; 0 where they do not say. */
+/* The duration of a launch's measurements, by the folder's facts; 0: not known. */
 static double duration(const struct fb_sheet *facts, const char *program, const char *launch)
 {
 	int key = fb_sheet_column(facts, "key"), value = fb_sheet_column(facts, "value");
@@ -216,7 +216,7 @@ static int add_launch(struct fb_import *import, const struct fb_text *text,
 		begin = begin > 0 && begin < at ? begin : at;
 		end = end > at ? end : at;
 	}
-	/* A row is written behind its measurement, to the second. */
+	/* A row is written after its measurement, and its time is in whole seconds. */
 	at = end - duration(facts, program, number);
 	begin = at < begin ? at : begin;
 	err = fb_import_begin(import, text, program, "-");

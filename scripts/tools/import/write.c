@@ -42,7 +42,7 @@ static int add_keys(const struct fb_import_section *section, struct fb_import_re
 			section->file, record->line, keys, why);
 }
 
-/* What the log and the user say of the run's configuration becomes part of the row's key. */
+/* Adds the run's configuration, as the log and the user give it, to the row's key. */
 static int set_keys(const struct fb_import *import, struct fb_import_record *record)
 {
 	const struct fb_import_section *section = &import->section[record->section];
@@ -58,7 +58,7 @@ static int set_keys(const struct fb_import *import, struct fb_import_record *rec
 	return err;
 }
 
-/* The second's times become further samples of the first. */
+/* Adds the times of the second record to the samples of the first. */
 static int join_pair(const struct fb_import *import, struct fb_import_record *first,
 		     struct fb_import_record *second)
 {
@@ -133,7 +133,7 @@ static void set_reason(struct fb_import_record *record)
 	row->reason = row->status == FB_STATUS_OK ? "" : record->reason;
 }
 
-/* Order statistics of the samples; of one mean nothing but itself is known. */
+/* Order statistics of the samples; a single mean has none but itself. */
 static int summarise(struct fb_import_record *record)
 {
 	struct fb_summary s;

@@ -95,7 +95,7 @@ static void collect(const struct fb_merge *merge, struct facts *facts)
 	}
 }
 
-/* Compares what two facts are about: key, scope, host and rank, whose numbers come in order. */
+/* Compares the subjects of two facts: key, scope, host and rank (as a number). */
 static int compare_subjects(const struct fact *x, const struct fact *y)
 {
 	static const int order[] = {KEY, SCOPE, HOST, RANK};
@@ -130,7 +130,7 @@ static size_t subject_length(const struct facts *facts, size_t first)
 	return n;
 }
 
-/* fact[0 .. n) are about one thing: whether every source says what fact[i] says. */
+/* fact[0 .. n) have one subject. Whether every source has the value of fact[i]. */
 static bool all_say(const struct fb_merge *merge, const struct fact *fact, size_t n, size_t i)
 {
 	size_t sources = 0, last = SIZE_MAX;
@@ -144,7 +144,7 @@ static bool all_say(const struct fb_merge *merge, const struct fact *fact, size_
 	return sources == merge->nsources;
 }
 
-/* What not all sources say becomes a fact of each launch of the source. */
+/* A fact that not all sources share becomes a fact of each launch of its source. */
 static void spread(const struct fb_merge *merge, struct facts *joined, const struct fact *fact)
 {
 	for (size_t i = 0; i < merge->nlaunches; i++) {
@@ -165,7 +165,7 @@ static void join(const struct fb_merge *merge, const struct facts *facts, struct
 
 		n = subject_length(facts, i);
 		for (size_t j = 0; j < n; j++) {
-			/* Most facts are alike everywhere: asking once is enough for those. */
+			/* Most facts are equal in all sources, so one check is enough for them. */
 			bool same =
 				j > 0 && !strcmp(fact[j].field[VALUE], fact[j - 1].field[VALUE]);
 
@@ -204,7 +204,7 @@ static const char *rest_of(const struct fb_merge *merge, const struct fact *fact
 	return fact->key;
 }
 
-/* fact[0 .. n) are about one thing: each value once, other sources' than the first's marked. */
+/* fact[0 .. n) have one subject. Writes each value once, and marks those of later sources. */
 static void put_subject(const struct fb_merge *merge, FILE *out, const struct fact *fact, size_t n)
 {
 	put(out, &fact[0], fact[0].key);

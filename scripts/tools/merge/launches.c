@@ -26,7 +26,7 @@ struct line {
 	size_t source, order;
 	uint64_t after;
 	const char *run; /* borrowed */
-	bool twice;	 /* an earlier line says the very same */
+	bool twice;	 /* an earlier line is equal */
 };
 
 struct lines {
@@ -156,7 +156,7 @@ static bool same_line(const struct lines *lines, const struct line *a, const str
 	return true;
 }
 
-/* line[0 .. n) have one number. */
+/* Writes line[0 .. n), which have the same number. */
 static void find_twice(const struct lines *lines, struct line *line, size_t n)
 {
 	for (size_t i = 1; i < n; i++)

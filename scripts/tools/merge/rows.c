@@ -15,7 +15,7 @@ struct identity {
 	size_t item;
 };
 
-/* What tells repetitions of a launch apart; samples have no rank. */
+/* Columns that identify a repetition of a launch; samples have no rank. */
 static const char *const repetition_key[] = {"row", "repetition", "rank"};
 
 const char *fb_merge_cell(const struct fb_merge_item *item, const char *column)
@@ -267,7 +267,7 @@ static void spread_contradictions(struct fb_merge *merge)
 				merge->launch[j].contradicts = true;
 }
 
-/* Gives a launch that contradicts the new number of its start, or else the next free number. */
+/* Renumbers a launch that contradicts: the new number of its start, or else the next free one. */
 static void number_launch(const struct fb_merge *merge, size_t index)
 {
 	struct fb_merge_launch *launch = &merge->launch[index];
@@ -314,8 +314,8 @@ static void count_dropped(const struct fb_merge *merge, struct fb_merge_items *i
 }
 
 /*
- * A launch without rows left is a copy. Its facts and marks belong to the launch that it is a copy
- * of, or to the latest of them, as it may share rows with several.
+ * A launch all of whose rows were dropped is a copy. Its facts and marks are those of the launch
+ * that it copies, or of the latest one, because it may share rows with several launches.
  */
 static void number_copies(struct fb_merge *merge)
 {

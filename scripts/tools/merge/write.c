@@ -33,7 +33,7 @@ static int open_target(struct target *target, const char *folder, const char *na
 	return FB_OK;
 }
 
-/* Closes the file and, if `checked`, holds it to the schema. `err` is what happened before. */
+/* Closes the file and, if `checked`, checks it against the schema. `err`: an earlier error. */
 static int close_target(struct target *target, int err, bool checked)
 {
 	struct fb_csv_check check = {.out = stderr};
@@ -114,8 +114,8 @@ static void put_row(const struct fb_merge *merge, const struct fb_merge_item *it
 }
 
 /*
- * By launch, then by time of writing: of a fault and its repetition the later one counts for
- * every reader, whichever source had it.
+ * Sorts by launch, then by time of writing, because readers let the later one of a fault and its
+ * repetition count, and the two may come from different sources.
  */
 static int by_launch_and_time(const void *a, const void *b, void *arg)
 {

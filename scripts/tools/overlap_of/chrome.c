@@ -34,7 +34,7 @@ static uint64_t number_of(const json_t *value)
 	return fb_hash64(text, strcspn(text, ","), 0) >> 1;
 }
 
-/* Sets the kind and what goes with it; false: it counts for nothing. */
+/* Sets the kind of an event and the values of that kind; false: the event is ignored. */
 static bool of_kineto(const struct fb_profile *p, const json_t *event, struct fb_activity_event *e)
 {
 	const char *category = fb_json_text(event, "cat"), *name = fb_json_text(event, "name");

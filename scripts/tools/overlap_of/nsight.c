@@ -40,7 +40,7 @@ static const struct fb_library_symbol symbols[] = {
 	{"sqlite3_errmsg", offsetof(struct sqlite, why), false},
 };
 
-/* Columns of each question. */
+/* Columns of each SQL query. */
 enum { BEGIN, END, PROCESS, DEVICE, CORRELATION, WHAT };
 
 /* The upper bits of a thread's global number are its process's. */
@@ -78,7 +78,7 @@ static const struct question {
 };
 enum { KERNELS, COPIES, FILLS, CALLS, RANGES, QUESTIONS };
 
-/* Sets the kind of a row; false: it counts for nothing. */
+/* Sets the kind of a row; false: the row is ignored. */
 static bool kind_of(const struct fb_profile *p, int question, const char *name, int64_t what,
 		    enum fb_activity *kind)
 {

@@ -18,7 +18,7 @@ enum fb_activity fb_kernel_kind(const struct fb_profile *profile, const char *na
 								: FB_DOES_COMPUTE;
 }
 
-/* A thing that a device did, with the time at which the host asked for it. */
+/* An activity of a device, with the time at which the host launched it. */
 struct item {
 	const struct fb_activity_event *event;
 	double asked_us;
@@ -83,7 +83,7 @@ static int compare_spans(const void *x, const void *y)
 	return compare_numbers(a[0], b[0]);
 }
 
-/* When the host asked for it: at the launch's begin; without one, when the device began. */
+/* When the host launched it: at the begin of the launch; without one, when the device began. */
 static double asked_at(const struct work *w, const struct fb_activity_event *event)
 {
 	const struct fb_activity_event **found =
@@ -207,7 +207,7 @@ static void measure_all(struct work *w, struct fb_step_times *list, size_t *coun
 			end++;
 		if (i && compare_devices(&w->item[i - 1], &w->item[i]))
 			from = -INFINITY;
-		/* What is outside of all marks belongs to no step. */
+		/* An activity outside of all marks belongs to no step. */
 		if (w->item[i].step)
 			from = measure_step(w, i, end, from, &list[(*count)++]);
 		else

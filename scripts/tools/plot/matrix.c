@@ -183,7 +183,7 @@ static bool is_worse(const struct fb_matrix *m, double a, double b)
 	return m->more_is_better ? a < b : a > b;
 }
 
-/* slow: who is named, where ranks are enough to name any; else a row or column that stands out. */
+/* slow: slow ranks in words. If ranks are too few to judge, names a row or column instead. */
 static void describe(const struct fb_matrix *m, double *x, const char *slow, char *note, size_t n)
 {
 	bool judged = fb_matrix_is_of_ranks(m) && m->rows >= FB_STRAGGLER_RANKS_MIN;
@@ -205,7 +205,7 @@ static void describe(const struct fb_matrix *m, double *x, const char *slow, cha
 		size_t at = row ? k : k - m->rows;
 		double v = line_median(m, at, row, x);
 
-		/* A tenth from the middle of all: more than pairs differ for no reason. */
+		/* A tenth from the median of all is more than pairs differ by chance. */
 		if (!isfinite(v) ||
 		    !is_worse(m, v, m->more_is_better ? 0.9 * median : 1.1 * median))
 			continue;

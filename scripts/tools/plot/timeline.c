@@ -237,7 +237,7 @@ static void pick_words(const struct timeline *t, const char *row, bool common, c
 			fb_append(text, room, "%s%.*s", *text ? " " : "", (int)chars, word);
 }
 
-/* What the lanes below are of, when its last span ends, and its exposed communication. */
+/* The line above lanes: their row, the end of its last span, and its exposed communication. */
 static void put_panel(FILE *out, const struct timeline *t, size_t lane, size_t panel)
 {
 	const char *row = t->lane[lane].row;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two runs beside each other. Verdicts are those of `compare`, which knows how launches differ with
- * nothing changed; without them rows are joined, and nothing is called slower or quicker.
+ * Compares two runs. Verdicts come from `compare`, which takes into account how much launches
+ * differ by chance; without them rows are joined, and none is called slower or faster.
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/report.h"
@@ -104,7 +104,7 @@ static const char *cell_field(const void *row, const char *column)
 
 static void put_cell(json_t *rows, const struct fb_cell *cell, const struct fb_cell *base)
 {
-	/* The ratio's own sense: time of the new one by that of the base. */
+	/* The ratio's direction: time of the new run divided by that of the base. */
 	struct fb_ratio ratio = fb_cell_ratio(cell, base);
 	const double numbers[] = {base->us, cell->us, ratio.value, ratio.low, ratio.high};
 	json_t *row = fb_json_array(rows, NULL);

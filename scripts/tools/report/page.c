@@ -115,7 +115,7 @@ static int make_document(const struct fb_page *page, json_t *data)
 	return err;
 }
 
-/* Unguessable, so that text that got past everything else could still not run. */
+/* A random nonce, so that injected text cannot run as a script even if all else fails. */
 static int make_nonce(char nonce[33])
 {
 	unsigned char random[16];

@@ -298,7 +298,7 @@ static int read_show(struct fb_study *study, const struct fb_word_list *words)
 static const struct {
 	const char *word;
 	int (*read)(struct fb_study *study, const struct fb_word_list *words);
-	bool for_several; /* says nothing of a single launch */
+	bool for_several; /* has no meaning for a single launch */
 } directives[] = {
 	{"*", read_common, false},
 	{"launches", read_launches, true},

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where a study says nothing else. A fifth is more than launches differ by on a quiet machine. */
+/* The default canary limit: launches differ by less than a fifth on a quiet machine. */
 static const double default_canary_limit = 0.2;
 
 int fb_study_error(const struct fb_study *study, int line, const char *fmt, ...)
@@ -80,7 +80,7 @@ static const char *who_lacks(const struct fb_study *study, const char *bin, cons
 	return NULL;
 }
 
-/* Takes optional programs that are absent out; the absence of others is an error. */
+/* Removes optional programs that are absent; it is an error if another program is absent. */
 static int find_programs(struct fb_study *study, const char *bin)
 {
 	size_t kept = 0, count = study->nprograms;
@@ -136,7 +136,7 @@ static int check_builds(const struct fb_study *study)
 	return FB_OK;
 }
 
-/* Variables that a side and an env line set: which of them counts would depend on the order. */
+/* Refuses variables that both a side and a line `env` set, because the order would decide. */
 static int check_sides(const struct fb_study *study)
 {
 	char name[128];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was asked of NCCL and what ran; see summary.h. */
+/* Compares what was requested of NCCL with what it ran; see summary.h. */
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/text.h"

@@ -114,7 +114,7 @@ static bool may_copy(const struct fb_result *row)
 	       listed("all_gather,all_to_all,gather,scatter", fb_result_text(row, "operation"));
 }
 
-/* What becomes of a variable that concerns symmetric windows or copy engines. */
+/* Whether NCCL followed a variable that concerns symmetric windows or copy engines. */
 static enum fb_outcome window_variable(const struct fb_result *row, const char *name,
 				       const char *value, const struct fb_ran *ran,
 				       const char **instead)
@@ -147,8 +147,8 @@ static const char *counted(const char *before, unsigned count, const char *after
 }
 
 /*
- * `least`, `most`: 0 where there is none. NCCL gives fewer channels than the least to a message
- * that does not fill them, so only larger messages show whether it holds.
+ * `least`, `most`: limits of channels, 0: none. NCCL uses fewer channels than the least for a small
+ * message that does not fill them, so only larger messages show whether NCCL follows the limit.
  */
 static enum fb_outcome channels(const struct fb_result *row, unsigned long least,
 				unsigned long most, const struct fb_ran *ran)
@@ -168,7 +168,7 @@ static enum fb_outcome cluster(unsigned long asked, const struct fb_ran *ran, co
 	return fb_ran_as(ran->cluster, ran->cluster == (asked ? asked : 1));
 }
 
-/* What becomes of a variable that NCCL tells something about. */
+/* Whether NCCL followed a variable whose effect its log reports. */
 enum fb_outcome fb_ran_variable(const struct fb_result *row, const char *name, const char *value,
 				const struct fb_ran *ran, const char **instead)
 {

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* What decides between equals: far less than any loss that counts. */
+/* Costs that decide between equal candidates: far less than any loss that counts. */
 static const double per_channel = 1e-5, per_number = 1e-6, per_tie = 1e-5;
 
 static const struct fb_tune_point *point_at(const struct fb_tune_problem *p, size_t context,
@@ -42,7 +42,7 @@ static bool is_tie(const struct fb_tune_point *point, const struct fb_tune_point
 	       (point->us <= best->high_us || point->low_us <= best->us);
 }
 
-/* Sums over contexts; `ties` forgives those. The number of contexts, or 0: not in all of them. */
+/* Sums over contexts; with `ties`, ties cost almost nothing. The contexts, or 0: not in all. */
 static size_t sum_losses(const struct fb_tune_problem *p, size_t size, size_t candidate, bool ties,
 			 double *loss, double *log_us)
 {

@@ -112,7 +112,7 @@ int fb_tune_wants(const struct fb_cell *cell, const struct fb_tune_settings *set
 	return FB_OK;
 }
 
-/* Whether a key of `variant` is one of those that a rule's answer has. */
+/* Whether a key of `variant` is one that a rule can set. */
 static bool is_shape(const char *key)
 {
 	static const char *const keys[] = {"channels", "copy_streams", "threads", "slot_bytes"};
@@ -121,9 +121,9 @@ static bool is_shape(const char *key)
 }
 
 /*
- * What `variant` says of the shape, and the rest of it as context; false where it has keys that a
- * rule cannot have. Unequal blocks say how large they are, a step how much it computes and
- * how large the collectives are.
+ * Splits `variant` into the shape and the context; false: it has keys that a rule cannot have. Keys
+ * of unequal blocks are their sizes; those of a step are how much it computes, and the size of its
+ * collectives.
  */
 static bool read_variant(struct fb_tune_sample *sample, bool step)
 {
@@ -156,7 +156,7 @@ static bool read_variant(struct fb_tune_sample *sample, bool step)
 				return false;
 			continue;
 		}
-		/* Without work beside it nothing is said about that. */
+		/* A row without computing beside it cannot show what is best beside computing. */
 		if (step && !strcmp(key, "streams") && !strcmp(value, "0"))
 			return false;
 		if (has_traffic ? !strcmp(key, "skew") || !strcmp(key, "matrix") ||
@@ -188,7 +188,7 @@ static bool is_many(enum fb_blocks blocks)
 	return blocks == FB_BLOCK_PER_RANK || blocks == FB_PER_RANK_AT_ROOT;
 }
 
-/* Bytes of a block of the larger buffer, which `bytes` is the length of. */
+/* Bytes of a block of the larger buffer, whose length is `bytes`. */
 static uint64_t block_bytes(const struct fb_tune_sample *s)
 {
 	int collective = fb_collective_parse(s->operation);
@@ -200,7 +200,7 @@ static uint64_t block_bytes(const struct fb_tune_sample *s)
 	return many && ranks ? s->bytes / ranks : s->bytes;
 }
 
-/* Rows that were not right make no table, because nobody knows what else is wrong in them. */
+/* No table is made from wrong or faulty rows, because other rows of the run may be wrong too. */
 static int judge(const struct fb_cell *cell)
 {
 	bool wrong = cell->status == FB_STATUS_WRONG;
@@ -247,7 +247,7 @@ static int compare_samples(const void *x, const void *y)
 	return order ? order : (a->cell > b->cell) - (a->cell < b->cell);
 }
 
-/* The sample under engine auto; false where that never is its engine. */
+/* The same sample for rules of engine auto; false: auto never chooses its engine. */
 static bool make_automatic(const struct fb_tune_sample *own, struct fb_tune_sample *automatic)
 {
 	*automatic = *own;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was measured of NCCL's variables (studies with `env`, keys env.NAME of `variant`), as a
- * script of exports: the setting with the greatest gain is exported, the others stand beside it.
- * One of many settings is quicker by luck. So a sign test over the cells decides, at a level that
- * is divided by the number of settings, and only settings that have all cells are ranked.
+ * Makes a script of exports from measurements of NCCL's variables (studies with `env`, keys
+ * env.NAME of `variant`). The setting with the greatest gain is exported, the others are comments.
+ * Among many settings some are faster by chance. So a sign test over the cells decides, at a level
+ * divided by the number of settings, and only settings with all cells are ranked.
  */
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/tune/tune.h"
@@ -17,7 +17,7 @@
 
 enum { TEXT_CHARS = 512 };
 
-/* Variables that were set together, and the cells with them by the same cells without. */
+/* Variables that were set together, and the ratios of cells with them to the cells without. */
 struct setting {
 	char text[TEXT_CHARS]; /* "NCCL_MIN_CTAS=4;NCCL_MAX_CTAS=16" */
 	struct fb_ratio_sum sum;

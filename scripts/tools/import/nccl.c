@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of nccl-tests; see nccl.h. Its headline is the mean over a loop of calls, taken with the
- * host's clock and averaged over ranks unless -a says otherwise; sizes count as ours do.
+ * Rows of nccl-tests; see nccl.h. Its main result is the mean over a loop of calls, taken with the
+ * host's clock and averaged over ranks unless -a says otherwise. Sizes have the suite's meaning.
  */
 #include "common/base/error.h"
 #include "common/plan/collective.h"
@@ -105,7 +105,7 @@ static void take_options(struct fb_import *import, struct fb_nccl_run *run)
 		if (word && strcmp(word, others[i].usual) != 0)
 			fb_import_tag(import, others[i].name, word);
 	}
-	/* A log without the command does not say whether -R was given: only what was is a key. */
+	/* A log without the command does not show whether -R was given; only a known -R is a key. */
 	if (registered > 0)
 		run->registered = registered < 2 ? 1 : 2;
 	if (!run->blocking)

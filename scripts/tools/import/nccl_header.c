@@ -29,7 +29,7 @@ bool fb_nccl_header(const struct fb_words *row, char *header, size_t chars)
 			return false;
 	if (half != 4 && half != 8)
 		return false;
-	/* Before 2.10 the greatest difference stood where wrong elements are counted now. */
+	/* Before 2.10 this column had the greatest difference, not the number of wrong elements. */
 	wrong = strchr(row->word[lead + 3], 'e') ? "error" : "#wrong";
 	more = half == 8 ? "i_min i_max i_p99 i_cv%" : "";
 	snprintf(header, chars,

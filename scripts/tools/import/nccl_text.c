@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nccl-tests prints. Columns are found by the names in the header line, because they came
- * one by one: redop and root are missing in old versions, -I adds four to each half, -S a time.
+ * Reads what nccl-tests prints. Columns are found by the names in the header line, because they
+ * differ: redop and root are missing in old versions, -I adds four to each half, -S a time.
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
@@ -93,7 +93,7 @@ static void take_settings(struct state *s, const char *line)
 	const char *iterations = fb_text_find(line, "warmup iters:");
 	struct fb_nccl_run run = {.registered = -1};
 
-	/* What was said before this line is kept: the name and the versions come first. */
+	/* Lines before this one stay valid for the run: its name and the versions come first. */
 	memcpy(run.program, s->run.program, sizeof(run.program));
 	memcpy(run.version, s->run.version, sizeof(run.version));
 	memcpy(run.library, s->run.library, sizeof(run.library));
@@ -122,8 +122,8 @@ static void take_blocking(struct state *s, const char *line)
 }
 
 /*
- * "NCCL INFO NCCL_ALGO set by environment to Ring". What the command says of a variable goes
- * first, as NCCL may spell it otherwise. Where ranks differ no single value is true.
+ * "NCCL INFO NCCL_ALGO set by environment to Ring". The command's value of a variable is preferred,
+ * because NCCL may spell it differently. If ranks differ, no single value is right.
  */
 static bool take_variable(struct state *s, const char *line)
 {
@@ -176,7 +176,7 @@ static bool take_comment(struct state *s, const char *line)
 	return true;
 }
 
-/* Text before 2.17 does not say what ran: the user, the command in the log, the file's name. */
+/* Text before 2.17 does not name the program: the user, the command or the file's name may. */
 static int find_program(struct state *s, size_t at)
 {
 	const char *said = s->import->hints.operation, *found = NULL, *name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of nvbandwidth; see nvbandwidth.h. A value is the median of a few samples (3, unless asked
- * otherwise, which it does not print), each of 16 copies of a buffer whose size it does not print
- * either: the time of a copy follows from the usual size, and the row says so.
+ * Rows of nvbandwidth; see nvbandwidth.h. A value is the median of a few samples (3 by default),
+ * each of 16 copies of a buffer. It prints neither the number of samples nor the buffer's size, so
+ * the time of a copy is computed with the default size, and the row says so.
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/nvbandwidth.h"

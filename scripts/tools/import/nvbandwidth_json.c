@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nvbandwidth -j prints. Numbers of a matrix are texts. Test cases with three matrices
- * (both directions and their sum) put the rows of all three into one, under the last one's
- * description: such a matrix has three times as many rows as columns.
+ * Reads what nvbandwidth -j prints. Numbers of a matrix are texts. Test cases with three matrices
+ * (both directions and their sum) put the rows of all three into one matrix, with the description
+ * of the last one. So such a matrix has three times as many rows as columns.
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/json.h"

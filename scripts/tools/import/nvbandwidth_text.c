@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nvbandwidth prints: "Running TESTCASE.", a line that describes the matrix, the labels of
- * its columns, and a line for each of its rows. N/A, as on the diagonal, is no value.
+ * Reads what nvbandwidth prints: "Running TESTCASE.", a line that describes the matrix, the labels
+ * of its columns, and a line for each of its rows. N/A, as on the diagonal, is no value.
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/nvbandwidth.h"

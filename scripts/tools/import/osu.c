@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * OSU micro-benchmarks. They say in a title what ran and in a line "# Size ..." which columns
- * follow, but never on how many ranks. The headline of a collective is the mean over ranks of
- * each rank's mean over iterations; -f adds the fastest and the slowest rank's.
+ * Reads OSU's micro-benchmarks. A title names what ran, and a line "# Size ..." the columns, but
+ * the number of ranks is not printed. The main result of a collective is the mean over ranks of
+ * each rank's mean over iterations; -f adds those of the fastest and the slowest rank.
  */
 #include "common/base/error.h"
 #include "common/plan/collective.h"
@@ -61,7 +61,7 @@ static const struct title {
 	{"Latency Persistent Test", "osu_latency", "latency", -1, FB_SIZE_WHOLE, 2, false},
 };
 
-/* Columns are told apart by their last word, before which there may be one that matters. */
+/* The last word of a column's name identifies it, sometimes together with the word before it. */
 enum column {
 	COLUMN_NONE,
 	COLUMN_SIZE,
@@ -133,7 +133,7 @@ static const struct {
 	{"-MANAGED", "managed"}, {"-CXL", "cxl"},
 };
 
-/* Takes the mark of an accelerator out of a title, where it parts names: "MPI_Put-CUDA Latency". */
+/* Removes an accelerator's mark, which may split a name, from a title: "MPI_Put-CUDA Latency". */
 static const char *take_accelerator(char *title)
 {
 	for (size_t i = 0; i < FB_COUNT_OF(accelerators); i++) {

@@ -2,9 +2,9 @@
 /*
  * Rows of perftest; see perftest.h.
  *
- * Latency by iterations rests on single samples: t_typical is their median, of all but the two
- * greatest, as it drops these before anything else. Hence t_max is the third greatest or so, and
- * is kept as reported_max_us. With a duration, and for bandwidth, there is a mean only.
+ * For latency by iterations perftest times each iteration, and drops the two greatest times first.
+ * t_typical is the median of the others, and t_max about the third greatest time, so it is kept as
+ * reported_max_us. With a duration, and for bandwidth, there is only a mean.
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/perftest.h"
@@ -100,7 +100,7 @@ int fb_perftest_begin(struct fb_import *import, const struct fb_text *text, size
 	return FB_OK;
 }
 
-/* Which atomic it was comes before the kind of test. */
+/* The name of the atomic operation precedes the kind of test. */
 static void set_operation(struct fb_import_record *record, const struct fb_perftest_run *run)
 {
 	const char *verb = verbs[find_verb(run)].operation;

@@ -37,7 +37,7 @@ static struct fb_import_section *current(struct fb_import *import)
 	return &import->section[import->nsections - 1];
 }
 
-/* Names of files are made of names of programs. */
+/* Whether a program's name can be part of a file's name. */
 static bool good_program(const char *name)
 {
 	size_t n = strlen(name);

@@ -47,7 +47,7 @@ const struct fb_merge_launch *fb_merge_find_launch(const struct fb_merge *merge,
 	return NULL;
 }
 
-/* Names of files are made of names of programs. */
+/* Whether a program's name can be part of a file's name. */
 static bool good_program(const char *name)
 {
 	size_t n = strlen(name);

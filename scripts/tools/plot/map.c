@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which algorithm and protocol is the quickest at each size and number of ranks: a tile for
- * each, so that the borders between algorithms can be seen at once. Needs no more than one
- * number of ranks, but says more with several: give it the folders of all of them.
+ * Which algorithm and protocol is the fastest at each size and number of ranks: a tile for each, so
+ * that the borders between algorithms can be seen at once. One number of ranks is enough, but the
+ * map shows more with the folders of several numbers of ranks.
  */
 #include "common/base/error.h"
 #include "common/base/sizes.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Time and efficiency against the number of ranks, for the smallest and for the largest size that
- * all numbers of ranks have: the one is made of steps, the other of bytes, and algorithms scale
- * differently in the two. Efficiency is the least possible time by the median; of steps of training
- * it is the tokens of a rank in a second by those with the fewest ranks.
+ * all numbers of ranks have. The number of steps dominates the first, bytes dominate the second, so
+ * algorithms scale differently in the two. Efficiency is the least possible time divided by the
+ * median; for steps of training, the tokens of a rank in a second divided by those at fewest ranks.
  */
 #include "common/base/error.h"
 #include "common/base/sizes.h"

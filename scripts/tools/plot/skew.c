@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The skew of ranks against size: the time of the slowest rank (which is the row's value), the
- * mean, the time of the quickest rank, and the skew at the start. The figure has the quickest
+ * mean, the time of the fastest rank, and the skew at the start. The figure has the fastest
  * algorithm at each size, and the library. The kind `ranks` has each single rank.
  */
 #include "common/base/error.h"

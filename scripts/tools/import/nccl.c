@@ -105,7 +105,7 @@ static void take_options(struct fb_import *import, struct fb_nccl_run *run)
 		if (word && strcmp(word, others[i].usual) != 0)
 			fb_import_tag(import, others[i].name, word);
 	}
-	/* A log without the command does not show whether -R was given; only a known -R is a key. */
+	/* A log without the command does not say whether -R was given: only a known -R is a key. */
 	if (registered > 0)
 		run->registered = registered < 2 ? 1 : 2;
 	if (!run->blocking)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first line of a file of the kernel's; empty where there is none. */
+/* Reads the first line of a kernel's file; empty if there is no such file. */
 static void read_line(const char *path, char *text, int n)
 {
 	FILE *file = fopen(path, "re");

@@ -13,9 +13,9 @@
 #include "common/system/group.h"
 
 /*
- * Collective. *limit: bytes that each rank may have of its host's memory, where three quarters
- * of it are for buffers, in the poorest host; *huge_pages: whether every host gives them for
- * shared memory that asks. The same on all ranks.
+ * Collective, the same on all ranks. *limit: bytes for each rank, where a host's ranks share three
+ * quarters of its memory, on the host with the least per rank. *huge_pages: whether all hosts give
+ * transparent huge pages to shared memory that asks for them.
  */
 void fb_memory_survey(const struct fb_group *world, uint64_t *limit, bool *huge_pages);
 

@@ -40,7 +40,7 @@ struct fb_memory_ops {
 	int (*fill)(const struct fb_data *data, int rank, uint64_t first, void *to, size_t count);
 	int (*check)(const struct fb_data *data, int rank, uint64_t first, const void *from,
 		     size_t count, struct fb_mismatch *bad);
-	/* As fb_memory_fill_spans and fb_memory_check_spans. NULL: one by one is as fast. */
+	/* As fb_memory_fill_spans and fb_memory_check_spans. NULL: single calls are as fast. */
 	int (*fill_spans)(const struct fb_data *data, int rank, const struct fb_data_span *span,
 			  size_t n, size_t count);
 	int (*check_spans)(const struct fb_data *data, int rank, const struct fb_data_span *span,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making windows without dying where there are none; see mpi_window.h. */
+/* Making windows such that a library without them returns an error; see mpi_window.h. */
 #include "common/memory/mpi_window.h"
 
 #include <stdio.h>
@@ -22,9 +22,9 @@ int fb_mpi_window(const struct fb_group *world, MPI_Comm comm, void *base, size_
 }
 
 /*
- * Some libraries have one-sided calls only where processes reach each other's memory: Open MPI 4
- * needs cross-memory attach, or a network, unless told to carry them by messages. Open MPI 5 has no
- * such component any more.
+ * Some libraries have one-sided calls only if processes can access each other's memory: Open MPI 4
+ * needs cross-memory attach or a network, unless a setting makes it use messages. Open MPI 5 no
+ * longer has the component for messages.
  */
 bool fb_mpi_has_windows(const struct fb_group *world, MPI_Comm comm, char *why, size_t n)
 {

@@ -9,15 +9,16 @@
 #include "common/system/group.h"
 
 /*
- * Collective on comm, whose ranks are the world's: a window over `bytes` bytes at `base`, in units
- * of a byte. 0; or on all ranks FB_EUNSUPPORTED, with *window MPI_WIN_NULL where there is none.
+ * Collective on comm, which has the ranks of `world`: makes a window over `bytes` bytes at `base`,
+ * with displacements in bytes. 0; or FB_EUNSUPPORTED on all ranks if any rank got no window; where
+ * it got none, *window is MPI_WIN_NULL.
  */
 int fb_mpi_window(const struct fb_group *world, MPI_Comm comm, void *base, size_t bytes,
 		  MPI_Win *window);
 
 /*
- * Collective, the same on all ranks: whether the library makes one, of a byte. Where it does not,
- * why[n] says so, and what may help.
+ * Collective, the same on all ranks: tries whether the library can make a window, of one byte. If
+ * not, why[n] says so, and what may help.
  */
 bool fb_mpi_has_windows(const struct fb_group *world, MPI_Comm comm, char *why, size_t n);
 

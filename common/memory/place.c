@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Being in a place of the axis --numa, and saying where one is; see places.h. */
+/* Moving a thread and memory to a place of the axis --numa, and reporting it; see places.h. */
 #include "common/memory/places.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ int fb_place_cpus(const struct fb_places *places, const struct fb_place *place,
 	int err;
 
 	*cpus = places->numa->node[place->thread].cpus;
-	/* At home the launcher's choice stands. A control group may still take some away. */
+	/* Within its own node a thread keeps its processors. A control group may forbid others. */
 	for (int i = 0; i < FB_NUMA_WORDS && !bound; i++)
 		cpus->word[i] &= places->allowed.word[i];
 	err = fb_cpus_set(cpus);

@@ -81,7 +81,7 @@ static int add_nodes(struct fb_places *places, int thread, int memory)
 	return add(places, &place);
 }
 
-/* Every N:M; `nodes` are those that rank 0's host has, bit by bit. */
+/* Adds every N:M; `nodes` has a bit for each node of rank 0's host. */
 static int add_all(struct fb_places *places, uint64_t nodes)
 {
 	int err = FB_OK;
@@ -142,7 +142,7 @@ static void number_stores(struct fb_places *places)
 
 /* --- what there is ---------------------------------------------------------------------------- */
 
-/* Whether pages can be put somewhere and asked about: containers often forbid it. */
+/* Tries to bind a page to the node and to ask for its node, which containers often forbid. */
 static int try_memory(int node)
 {
 	size_t bytes = 1 << 16;
@@ -153,7 +153,7 @@ static int try_memory(int node)
 	return err;
 }
 
-/* Writes why this rank cannot have the place; and on which processors it would be. */
+/* Writes the reason if this rank cannot have the place, and on which processors it would run. */
 static void judge(const struct fb_places *places, struct fb_place *place, struct fb_cpus *cpus)
 {
 	char *why = place->reason;
@@ -176,7 +176,7 @@ static void judge(const struct fb_places *places, struct fb_place *place, struct
 			 strerror(err));
 }
 
-/* A waiting rank does not give its processor away where each is thought to have one. */
+/* Refuses a place with fewer processors than ranks, if ranks are set to wait without yielding. */
 static void count_processors(const struct fb_places *places, struct fb_place *place,
 			     struct fb_cpus *cpus)
 {
@@ -192,7 +192,7 @@ static void count_processors(const struct fb_places *places, struct fb_place *pl
 			 fb_cpus_count(cpus), ranks);
 }
 
-/* How much each rank may have there: a share of what the poorest node gives. */
+/* How much memory each rank may have there: a share of the node that has the least. */
 static void share_out(const struct fb_places *places, struct fb_place *place)
 {
 	const struct fb_group *w = places->world;
@@ -203,7 +203,7 @@ static void share_out(const struct fb_places *places, struct fb_place *place)
 	wanted = calloc((size_t)ranks, sizeof(*wanted));
 	for (int i = 0; i <= FB_PAGE_KINDS; i++)
 		least[i] = 0;
-	/* Without memory for this nothing fits there, and the rows say so. */
+	/* If this allocation fails, limits stay 0, so that nothing fits, and the rows say so. */
 	if (!fb_group_agree(w, wanted ? FB_OK : FB_ENOMEM)) {
 		MPI_Allgather(&place->memory, 1, MPI_INT, wanted, 1, MPI_INT, w->node_comm);
 		for (int i = 0; i < ranks; i++)
@@ -226,7 +226,7 @@ static void share_out(const struct fb_places *places, struct fb_place *place)
 	memcpy(place->huge_limit, least + 1, sizeof(place->huge_limit));
 }
 
-/* A value that is no choice has no limit. */
+/* Finds out whether this machine has the place, and its limits; `any` has no limits. */
 static void resolve(const struct fb_places *places, struct fb_place *place)
 {
 	const struct fb_group *w = places->world;

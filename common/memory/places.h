@@ -9,9 +9,9 @@
  *	N:M      the threads on node N, the memory on node M
  *	all      N:M for each two nodes with memory
  *
- * Threads that the launcher bound to a node are at home there; others are spread over the nodes
- * they may run on, neighbours together. The variant says what was asked for (numa=0:1), and `path`
- * where threads and pages really are.
+ * The node of a thread that the launcher has bound to one node is this node; other threads are
+ * spread over the nodes that they may run on, neighbouring ranks together. The variant says what
+ * was asked for (numa=0:1), and `path` says where threads and pages really are.
  */
 #ifndef FB_COMMON_MEMORY_PLACES_H
 #define FB_COMMON_MEMORY_PLACES_H
@@ -26,11 +26,11 @@ enum { FB_NUMA_NAME_CHARS = 16, FB_NUMA_REASON_CHARS = 128 };
 
 /* A value of the axis. Members are equal on all ranks but for the nodes. */
 struct fb_place {
-	int number;		       /* of it in fb_places, from 1 */
+	int number;		       /* its number in fb_places, from 1 */
 	char name[FB_NUMA_NAME_CHARS]; /* canonical: "any", "local", "remote", "0:1" */
 	int thread, memory;	       /* nodes of this rank; -1: wherever */
-	int store;		       /* places with the same memory share it; 0: `any`'s */
-	char reason[FB_NUMA_REASON_CHARS]; /* why this machine lacks it; "": it does not */
+	int store;		       /* equal for places with the same memory; 0: as `any` */
+	char reason[FB_NUMA_REASON_CHARS]; /* why this machine lacks the place; "": it has it */
 	uint64_t limit;			   /* bytes that each rank may have of that memory */
 	uint64_t huge_limit[FB_PAGE_KINDS]; /* and of it in explicit huge pages */
 };
@@ -40,12 +40,12 @@ struct fb_places {
 	const struct fb_group *world;
 	struct fb_numa *numa;
 	struct fb_place *item; /* [count] */
-	int count, stores; /* stores: of different memory; the first is that of `any` */
-	int used;	   /* stores that there may be at once */
-	struct fb_cpus allowed; /* as the thread was at first */
+	int count, stores; /* stores: different memories; the first one is that of `any` */
+	int used;	   /* stores that may exist at the same time */
+	struct fb_cpus allowed; /* the thread's processors at the start */
 };
 
-/* fb_option_check_fn: what can be judged of a list without a machine. */
+/* fb_option_check_fn: checks of a list what does not depend on the machine. */
 int fb_places_check(const char *list, char *accepted, size_t n);
 
 /*
@@ -69,14 +69,14 @@ int fb_place_cpus(const struct fb_places *places, const struct fb_place *place,
 
 /*
  * Local: moves the calling thread to the place's node, and back to the processors that it had at
- * first. Nothing if place->thread is -1. 0 or FB_ESYS (printed).
+ * the start. They do nothing if place->thread is -1. 0 or FB_ESYS (printed).
  */
 int fb_place_enter(const struct fb_places *places, const struct fb_place *place);
 int fb_place_leave(const struct fb_places *places, const struct fb_place *place);
 
 /*
- * Local: lets the pages of the calling rank's part, which must be untouched, come from the place's
- * node, and touches them. 0 or FB_ESYS (printed).
+ * Local: binds the pages of the calling rank's part, which must not have been touched, to the
+ * place's node, and touches them. 0 or FB_ESYS (printed).
  */
 int fb_place_part(const struct fb_places *places, const struct fb_place *place,
 		  const struct fb_segment *segment);
@@ -94,8 +94,8 @@ enum { FB_PLACED_CHARS = 96 };
 const char *fb_placed_text(const struct fb_placed *ends, int n, char buf[FB_PLACED_CHARS]);
 
 /*
- * Collective: that text of all ranks, of two from the first to the second. `pages` are those of the
- * calling rank's memory (fb_numa_pages), if the ranks have `memory`, else only threads are named.
+ * Collective: that text for all ranks; with two ranks from the first to the second. `pages` are the
+ * nodes of the calling rank's pages (fb_numa_pages). Without `memory` the text names threads only.
  * Empty if place->thread is -1.
  */
 void fb_placed_where(const struct fb_places *places, const struct fb_place *place, bool memory,

@@ -39,7 +39,7 @@ static char *map(enum fb_pages kind, size_t bytes)
 	if (kind == FB_PAGES_FILE && file < 0)
 		return MAP_FAILED;
 	flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | huge_flags[kind] : MAP_SHARED;
-	/* It returns its error, and leaves errno alone. */
+	/* posix_fallocate() returns its error and does not set errno. */
 	err = file < 0 ? 0 : posix_fallocate(file, 0, (off_t)bytes);
 	if (!err)
 		mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, file, 0);

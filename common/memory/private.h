@@ -14,13 +14,13 @@ struct fb_private {
 };
 
 /*
- * Local: fresh zeroed pages, `bytes` rounded up to whole ones, all of them there, which malloc's
- * need not be; on NUMA node `node` or, with -1, where the thread's policy says. Transparent huge
- * pages may be missing in places. 0, FB_ENOMEM or FB_ESYS (printed), with nothing to give back.
+ * Local: fresh zeroed pages, `bytes` rounded up to whole ones, all present, which malloc's need not
+ * be; on NUMA node `node` or, with -1, where the thread's policy says. Some of them may not be huge
+ * if the kind is transparent huge pages. 0; FB_ENOMEM or FB_ESYS (printed), with nothing to free.
  */
 int fb_private_get(struct fb_private *p, enum fb_pages kind, size_t bytes, int node);
 
-/* Writes to fresh memory so that each page of it is there: what is only promised costs nothing. */
+/* Writes to each page of fresh memory, because the kernel allocates a page at its first write. */
 void fb_private_touch(char *memory, size_t bytes, size_t page);
 
 /* Safe on zeroes. */

@@ -80,7 +80,7 @@ int fb_segment_fit(struct fb_segment *segment, size_t *most, size_t need, fb_seg
 		return need <= segment->part_bytes ? FB_OK : FB_ENOMEM;
 	for (; *most && *most >= need; *most /= 2) {
 		err = open(arg, *most);
-		/* Why more was refused is not the cause of what fails later. */
+		/* The refusal of more memory is not the reason of a later failure. */
 		if (!err) {
 			fb_error_forget();
 			segment->number = ++openings;

@@ -21,9 +21,9 @@ struct fb_segment {
 	int nparts;        /* ranks of this host */
 	int *part_of;      /* [nranks]: index of the rank's part, -1 on other hosts */
 	char **parts;      /* [nparts]: where this process sees them; NULL: one behind the other */
-	const struct fb_memory_ops *ops; /* how an owner gets at its part; NULL only if closed */
-	void *mapping;     /* the memory kind's own */
-	unsigned number;   /* of the openings by fb_segment_fit; copies have it too; 0: by others */
+	const struct fb_memory_ops *ops; /* for an owner's access to its part; NULL: closed */
+	void *mapping;     /* data of the kind of memory */
+	unsigned number;   /* by fb_segment_fit, from 1, unique; 0: opened otherwise */
 };
 
 /*
@@ -40,15 +40,15 @@ int fb_segment_open(struct fb_segment *segment, const struct fb_group *world, si
  */
 int fb_segment_find_parts(struct fb_segment *segment, const struct fb_group *world, MPI_Comm comm);
 
-/* Opens the segment with parts of that many bytes; what else it needs is in arg. */
+/* Opens the segment with parts of that many bytes. */
 typedef int (*fb_segment_open_fn)(void *arg, size_t part_bytes);
 
 /*
- * Collective: opens a segment that serves all sizes, *most bytes a part, or where there is no
- * memory for that, the largest half, quarter, ... of it that there is and that holds `need` bytes,
- * the case's own. *most becomes what can be had, so that one size too large fails alone. Returns 0,
- * FB_ENOMEM where `need` is too much, or another error of `open`. The same on all ranks, as is the
- * segment's number.
+ * Collective: opens a segment that is large enough for all cases, with parts of *most bytes. If
+ * there is not enough memory, it tries a half, a quarter and so on, but not less than `need`, which
+ * this case needs. *most becomes the size that could be had, so that only cases that need more
+ * fail. Returns 0, FB_ENOMEM where there is no memory for `need`, or another error of `open`. The
+ * value and the segment's number are the same on all ranks.
  */
 int fb_segment_fit(struct fb_segment *segment, size_t *most, size_t need,
 		   fb_segment_open_fn open, void *arg);
@@ -57,12 +57,12 @@ int fb_segment_fit(struct fb_segment *segment, size_t *most, size_t need,
 void fb_segment_close(struct fb_segment *segment);
 
 /*
- * Local: frees the memory of an open segment and leaves its addresses, for those that show what a
- * call with freed memory does. `ops` is NULL from then on; fb_segment_close frees what is left.
+ * Local: frees the memory of an open segment and keeps its addresses, to show what a call with
+ * freed memory does. `ops` is NULL from then on; fb_segment_close frees the rest.
  */
 void fb_segment_free_memory(struct fb_segment *segment);
 
-/* Host memory's part of it; for memory_ops.c. */
+/* The same for host memory only; used by memory_ops.c. */
 void fb_segment_unmap(struct fb_segment *segment);
 
 /* This process's address of a rank's part; NULL on another host. */

@@ -10,7 +10,7 @@
 
 #include "common/base/error.h"
 
-/* One level of views; frames[0] is the whole. */
+/* One level of views; frames[0] is the whole algorithm. */
 struct frame {
 	struct fb_shape shape;
 	const struct fb_view *view; /* NULL at level 0 */
@@ -269,7 +269,7 @@ uint32_t fb_buffer_units(const struct fb_shape *shape, int rank, uint32_t split,
 {
 	if (buffer == FB_SCRATCH)
 		return scratch_blocks * split;
-	/* In place, aliasing may give a rank a buffer: broadcast's input is every output. */
+	/* In place, a broadcast's input is the output's memory, which all ranks have. */
 	if (buffer == FB_IN && shape->in_place && shape->collective == FB_BROADCAST)
 		return split;
 	return (uint32_t)fb_collective_blocks(shape->collective, buffer == FB_OUT, rank,

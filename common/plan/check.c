@@ -17,7 +17,7 @@ static void note_depth(struct fb_model *m, const struct fb_thread *t)
 		m->report->depth = t->depth;
 }
 
-/* All lanes of the rank are through: prove its output, and start its next run. */
+/* All lanes of the rank have ended: proves its output, and starts its next run. */
 static int end_run(struct fb_model *m, int rank)
 {
 	struct fb_thread *t = &m->thread[rank * m->nlanes];
@@ -49,7 +49,7 @@ static int end_run(struct fb_model *m, int rank)
 	return err;
 }
 
-/* Runs t as far as it goes; *moved says whether it went at all. */
+/* Runs t until it blocks; *moved: whether it executed a step. */
 static int run_thread(struct fb_model *m, struct fb_thread *t, bool *moved)
 {
 	uint32_t nsteps = m->plans[t->rank]->lanes[t->lane].nsteps;

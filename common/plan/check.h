@@ -12,9 +12,9 @@
  * Proved: every output unit holds exactly the contributions it should, each once; nothing is
  * read before it is written; conflicting accesses are ordered; the i-th message sent on a link is
  * the i-th received, of equal extent; no deadlock with the given number of slots; chunks are
- * inside their buffers; user input is not written; no step writes across what it reads or uses a
- * link twice, which this machine could do but engines cannot; every rank may touch its buffers
- * again once its own part has returned.
+ * inside their buffers; user input is not written; no step overwrites a part of a chunk that it
+ * reads or uses a link twice, which this machine could do but engines cannot; every rank may touch
+ * its buffers again once its own part has returned.
  */
 #ifndef FB_COMMON_PLAN_CHECK_H
 #define FB_COMMON_PLAN_CHECK_H

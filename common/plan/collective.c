@@ -2,9 +2,9 @@
 /*
  * The one table of collectives, and what follows from it.
  *
- * Bus factors are those of nccl-tests (doc/PERFORMANCE.md), so that busbw can be compared with
- * what everybody quotes: the bytes that the busiest rank must move one way, divided by the
- * operation's total bytes. "Total" is the larger of a rank's input and output.
+ * Bus factors are those of nccl-tests (doc/PERFORMANCE.md), so that busbw can be compared with its
+ * results: the bytes that the busiest rank must move in one direction, divided by the operation's
+ * total bytes. "Total" is the larger of a rank's input and output.
  */
 #include "common/plan/collective.h"
 

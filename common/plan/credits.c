@@ -50,7 +50,7 @@ static uint32_t first_after(const struct fb_drafts *d, uint32_t round)
 	return (uint32_t)low;
 }
 
-/* Records what draft i does to own memory. */
+/* Records how draft i accesses this rank's memory. */
 static void note_draft(const struct fb_drafts *d, uint32_t i, uint32_t *const *free_at)
 {
 	const struct fb_draft *t = &d->drafts[i];

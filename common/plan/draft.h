@@ -20,7 +20,7 @@ struct fb_draft {
 	uint8_t lane, flags;
 	uint8_t result_buffer; /* the chunk the step produces in own memory */
 	bool has_result;
-	bool arrives;  /* the result is pushed by the peer: the step waits and moves nothing */
+	bool arrives;  /* the peer pushes the result: the step waits for it and moves nothing */
 	bool receives; /* has a source that is not local */
 	bool exposes;  /* a peer pulls the result or the source */
 	uint16_t ndst, nsrc;

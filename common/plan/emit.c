@@ -78,7 +78,7 @@ static int drain(struct emitter *e, int lane, uint16_t link, uint32_t ordinal)
 						  .upto = ordinal + 1});
 }
 
-/* Before own memory is written, by this rank or by a peer: no one may still be pulling it. */
+/* Before this rank's memory is written, by it or by a peer: waits until no peer pulls it. */
 static int drain_chunk(struct emitter *e, int lane, uint8_t buffer, uint32_t index,
 		       uint32_t count)
 {
@@ -102,7 +102,7 @@ static void need(uint32_t *wanted, int lane, int other, uint32_t step)
 		wanted[other] = step;
 }
 
-/* Collects what the access must wait for in other lanes, and records it for later ones. */
+/* Collects the steps of other lanes that the access must wait for, and records the access. */
 static void use(struct emitter *e, int lane, uint32_t *wanted, uint8_t buffer, uint32_t index,
 		uint32_t count, bool write)
 {
@@ -174,7 +174,7 @@ static int expose(struct emitter *e, const struct fb_end *end, uint32_t count)
 	return FB_OK;
 }
 
-/* The draft's destinations: remote ones first, since somebody is waiting for them. */
+/* The draft's destinations: remote ones first, since peers wait for them. */
 static int emit_destinations(struct emitter *e, const struct fb_draft *t, struct fb_step *step)
 {
 	bool stores = t->has_result && !t->arrives;

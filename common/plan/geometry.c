@@ -5,14 +5,14 @@
 #include "common/plan/builder.h"
 
 /*
- * Parts begin at a processor's cache line; parts of large blocks at a GPU's, whose accesses take
- * one line more each where they straddle lines. Small blocks have no parts to lose to that.
+ * Parts begin at a processor's cache line, and parts of large blocks at a GPU's, because a GPU's
+ * access that straddles lines needs one more. Small blocks would have fewer parts with this size.
  */
 enum { GRANULE_BYTES = 64, LARGE_BLOCK = 64 << 10, LARGE_GRANULE_BYTES = 128 };
 
 static uint64_t granule_bytes(const struct fb_geometry *g)
 {
-	/* Every range begins with the first channel's stripe, and so in all blocks alike. */
+	/* Every range begins with the first channel's stripe, equally in all blocks. */
 	if (g->stripe)
 		return (uint64_t)g->stripe * g->channels;
 	return g->count * g->element_bytes < LARGE_BLOCK ? GRANULE_BYTES : LARGE_GRANULE_BYTES;
@@ -31,7 +31,7 @@ static uint64_t block_elements(const struct fb_geometry *g, int rank, uint8_t bu
 
 	if (!g->counts)
 		return g->count;
-	/* Room for the largest of all; reduce_scatter_v keeps sums of block b there in block b. */
+	/* Scratch has room for the largest block; reduce_scatter_v sums block b in block b. */
 	if (buffer == FB_SCRATCH)
 		return g->collective == FB_REDUCE_SCATTER_V ? g->counts->elements[block % n]
 							    : g->count;
@@ -62,7 +62,7 @@ struct fb_end fb_step_extent(const struct fb_geometry *g, const struct fb_plan *
 	return (struct fb_end){.buffer = FB_SCRATCH, .index = step->unit};
 }
 
-/* Whole blocks in one slice follow each other in memory; their sizes are known if equal. */
+/* Whether the chunk is whole blocks in one slice, contiguous in memory and of equal size. */
 static bool is_one_piece(const struct fb_geometry *g, uint32_t unit, uint32_t count)
 {
 	return g->parts == 1 && unit % g->split == 0 && count % g->split == 0 &&
@@ -91,7 +91,7 @@ static uint64_t unit_begin(const struct fb_geometry *g, uint64_t n, uint64_t par
 	return first + at;
 }
 
-/* A channel's stripes of the bytes [from, to), which begin with the first channel's. */
+/* The channel's stripes of the bytes [from, to), where the first stripe is the first channel's. */
 static struct fb_piece deal(const struct fb_geometry *g, uint64_t channel, size_t from, size_t to)
 {
 	size_t round = (size_t)granule_bytes(g), skip = (size_t)channel * g->stripe;

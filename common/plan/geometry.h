@@ -6,9 +6,9 @@
  * Boundaries fall on multiples of 64 bytes, and of 128 in blocks of 64 KiB and more, so that slices
  * start on cache lines of processors and of GPUs.
  *
- * With `stripe` the channels share a slice block-cyclically instead: its stripes go to them in
- * turn, so that all channels move the same region of memory at the same time. A piece is then every
- * `channels`-th stripe of a range, and begins at the channel's first one.
+ * With `stripe` the channels share a slice block-cyclically instead: channels get its stripes in
+ * turn, so that all channels move the same region of memory at the same time. A piece then consists
+ * of every `channels`-th stripe of a range, from the channel's first one on.
  */
 #ifndef FB_COMMON_PLAN_GEOMETRY_H
 #define FB_COMMON_PLAN_GEOMETRY_H
@@ -46,8 +46,8 @@ struct fb_piece {
 };
 
 /*
- * How many pieces a chunk of `count` units from `unit` has: blocks it touches, or 1 if whole blocks
- * of equal size.
+ * How many pieces a chunk of `count` units from `unit` has: one for each block that it touches, or
+ * 1 if it consists of whole blocks of equal size.
  */
 uint32_t fb_chunk_pieces(const struct fb_geometry *g, uint32_t unit, uint32_t count);
 
@@ -56,8 +56,8 @@ struct fb_piece fb_chunk_piece(const struct fb_geometry *g, int rank, uint8_t bu
 			       uint32_t unit, uint32_t count, uint64_t part, uint32_t i);
 
 /*
- * Where the sizes of a step's pieces are found: in a chunk of the step's own rank if blocks differ
- * in size, since that chunk says which block it is; else anywhere.
+ * The end of a step from which the sizes of its pieces follow. If blocks differ in size, it is a
+ * chunk of the step's own rank, since that chunk says which block it is; else any end.
  */
 struct fb_end fb_step_extent(const struct fb_geometry *g, const struct fb_plan *plan,
 			     const struct fb_step *step);

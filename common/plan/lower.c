@@ -142,9 +142,9 @@ static struct fb_end local_end(const struct fb_place *p)
 }
 
 /*
- * Whether a direct send must not join draft t. A push into the very memory that t pulls from that
- * peer, or one that joins a local copy made to get data out of the way, would wait for a credit
- * that the peer gives only after it got what t is to deliver.
+ * Whether a direct send must not join draft t, since it would deadlock. That is the case for a push
+ * into the memory that t pulls from that peer, and for one that joins a local copy that saves data
+ * before they are overwritten: the peer gives the credit only after it got what t delivers.
  */
 static bool would_wait(const struct fb_drafts *d, const struct fb_op *op, const struct fb_draft *t)
 {
@@ -224,8 +224,8 @@ static int lower_send(struct fb_drafts *d, const struct fb_op *op)
 }
 
 /*
- * A local copy may ride on a send of the same chunk, which is then read once, or on the step
- * that produced it, which need not store it then. Not if the destination is pulled by a peer:
+ * A local copy may join a send of the same chunk, which is then read once, or the step that
+ * produced the chunk, which then need not store it. It may not if a peer pulls the destination:
  * the step would have to wait for the peer, which may be waiting for the step.
  */
 static bool join_copy(struct fb_drafts *d, const struct fb_op *op, int *err)

@@ -279,9 +279,9 @@ static int rank_of(const struct fb_plan *plan, const struct fb_end *e)
 
 /*
  * This machine loads all sources before it stores, and takes messages one after the other; engines
- * move piece by piece, and find all ends ready before they take any. So a chunk that is written
- * must not lie across another of the step (being the same as a source is fine), and a link can
- * take part only once.
+ * move piece by piece, and begin when all ends are ready. So a written chunk must not partly
+ * overlap another chunk of the step (it may be the same as a source), and a step can use a link
+ * only once.
  */
 static int check_ends(struct fb_model *m, const struct fb_thread *t, const struct fb_step *s)
 {
@@ -383,7 +383,7 @@ int fb_model_execute(struct fb_model *m, struct fb_thread *t)
 	done = fb_model_post(m, t, &t->finished);
 	if (!done)
 		return FB_ENOMEM;
-	/* Seen by other lanes of this rank at once: no message. */
+	/* Other lanes of this rank see it at once, without a message. */
 	done->depth = t->depth;
 	done->time_us = t->time_us;
 	return FB_OK;

@@ -16,8 +16,8 @@ struct fb_place {
 };
 
 /*
- * Either a send (dst.peer >= 0; one own source) or work (dst.peer == -1; sources own or remote).
- * A send whose receiver only copies carries `copies`, and dst is where the receiver wants it.
+ * Either a send (dst.peer >= 0; one source of this rank) or work (dst.peer == -1; sources of this
+ * rank or remote). `copies`: the receiver of a send only copies it, to chunk dst.
  */
 struct fb_op {
 	uint32_t round;

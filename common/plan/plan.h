@@ -41,7 +41,7 @@ struct fb_topology {
 	const int *local_rank_of; /* [nranks]: index among the ranks of its node */
 };
 
-/* The request to an algorithm: which plan to build. */
+/* Which plan an algorithm is to build. */
 struct fb_shape {
 	enum fb_collective collective;
 	int nranks;
@@ -120,9 +120,9 @@ struct fb_plan {
 	uint32_t split;          /* units per block */
 	uint32_t scratch_blocks; /* blocks of scratch this rank needs */
 	uint32_t max_units;      /* units of the longest message */
-	bool pipelined;          /* has a step that forwards: more, smaller slices pay */
-	bool relays;             /* one that forwards what a peer sent, and not only what it reads
-				    in a peer's memory */
+	bool pipelined;          /* has a step that forwards, so that smaller slices pay */
+	bool relays;             /* has a step that forwards a peer's message, not only bytes that
+				    it reads in a peer's memory */
 	int nlanes;
 	struct fb_lane lanes[FB_MAX_LANES];
 	struct fb_end *ends;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments in memory of libraries, for libraries that accept no other memory. */
+/* Segments in memory that libraries allocate, for libraries that accept no other memory. */
 #include <stdlib.h>
 
 #include "common/base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cold second-level cache of the GPU; see gpu_cache.h. */
+/* A cold L2 cache of the GPU; see gpu_cache.h. */
 #include "common/cuda/cuda_error.h"
 #include "common/cuda/gpu_cache.h"
 #include "common/cuda/stream_kernels.h"
@@ -33,6 +33,6 @@ int fb_gpu_cache_clear(struct fb_gpu_cache *cache)
 	int err = FB_CUDA((cudaError_t)fb_stream_kernel_clear(cache->memory, cache->bytes,
 							      ++cache->turn, cache->blocks));
 
-	/* The host's clock starts behind it, too. */
+	/* Waits, because the caller may read the host's clock next. */
 	return err ? err : FB_CUDA(cudaStreamSynchronize(NULL));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The operations on buffers in GPU memory (memory_ops.h): test data are made and compared
- * where they lie. Only the first wrong element comes to the host, which knows how to print it.
+ * The operations on buffers in GPU memory (memory_ops.h): kernels make and compare test data in
+ * place. Only the first wrong element is copied to the host, which prints it.
  */
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ int fb_device_fill(const struct fb_data *data, int rank, uint64_t first, void *t
 	return err ? err : FB_CUDA(cudaDeviceSynchronize());
 }
 
-/* Prints the element by having the host check it again. */
+/* Has the host check the first wrong element again, which fills in *bad. */
 static int explain(const struct fb_data *data, int rank, uint64_t first, const char *from,
 		   const struct fb_check_result *result, struct fb_mismatch *bad)
 {
@@ -74,13 +74,13 @@ static int explain(const struct fb_data *data, int rank, uint64_t first, const c
 
 static struct fb_check_result *kept[MOST_DEVICES];
 
-/* A list of spans on a device, kept as well. */
+/* A list of spans on each device, which is kept for the next call. */
 static struct {
 	struct fb_data_span *span;
 	size_t n;
 } lists[MOST_DEVICES];
 
-/* After an error the contents are not known. */
+/* Frees a result after an error, since its contents are not known. */
 static void forget(struct fb_check_result *result)
 {
 	for (int d = 0; d < MOST_DEVICES; d++)
@@ -89,9 +89,9 @@ static void forget(struct fb_check_result *result)
 }
 
 /*
- * Where the kernels of the current device write what a check has found. It is kept, because to make
- * and free it takes longer than the check of a page, and a KV cache has many thousands of pages. It
- * says that nothing was found, as every check leaves it. One thread of a process may check at a
+ * The memory in which the current device's kernels write the result of a check. It is kept, because
+ * allocating and freeing it takes longer than the check of a page, and a KV cache has thousands of
+ * pages. Between checks it says that nothing was found. Only one thread of a process may check at a
  * time.
  */
 static int result_of_device(struct fb_check_result **result)
@@ -114,7 +114,7 @@ static int result_of_device(struct fb_check_result **result)
 	return err;
 }
 
-/* Reads what kernels have found, and resets it for the next ones. */
+/* Reads the result of a check, and resets it for the next one. */
 static int found_by(struct fb_check_result *result, struct fb_check_result *host)
 {
 	int err = fb_device_get(host, result, sizeof(*host));
@@ -145,7 +145,7 @@ int fb_device_check(const struct fb_data *data, int rank, uint64_t first, const 
 	return err || !host.errors ? err : explain(data, rank, first, from, &host, bad);
 }
 
-/* The spans as the current device's kernels read them, until the next call. */
+/* Copies the spans to the current device, where they are valid until the next call. */
 static int list_on_device(const struct fb_data_span *span, size_t n,
 			  struct fb_data_span **list)
 {

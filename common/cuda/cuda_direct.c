@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GPU memory for devices of others; see gpu_direct.h. */
+/* GPU memory that other devices access; see gpu_direct.h. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ void *fb_gpu_direct_alloc(size_t bytes)
 
 	if (!err)
 		err = FB_CUDA(cudaMemset(memory, 0, bytes));
-	/* It may return before it is done. */
+	/* cudaMemset() may return before the memory is set. */
 	if (!err)
 		err = FB_CUDA(cudaDeviceSynchronize());
 	if (!err)
@@ -70,9 +70,9 @@ int fb_gpu_direct_export(const struct fb_gpu *gpu, void *base, size_t bytes, int
 }
 
 /*
- * Whether kernels see what a device wrote by themselves, or only after a flush (*flush). FB_OK, or
- * FB_EUNSUPPORTED with the reason: neither is true. The scopes of the GPU's order and of a flush
- * have comparable numbers: no flush to the owner is needed if the order includes the owner.
+ * *flush: whether kernels see a device's writes only after a flush. FB_OK, or FB_EUNSUPPORTED with
+ * the reason if the GPU neither orders nor flushes such writes. The scopes of its order and of a
+ * flush have comparable numbers: no flush to the owner is needed if the order includes the owner.
  */
 static int find_order(const struct fb_gpu *gpu, bool *flush, char *why, size_t n)
 {
@@ -131,7 +131,7 @@ unsigned fb_gpu_direct_methods(const struct fb_gpu *gpu, int asked,
 
 int fb_gpu_direct_flush(const struct fb_gpu *gpu)
 {
-	/* Threads begin without a device. */
+	/* The calling thread may have no current device yet. */
 	int err = FB_CUDA(cudaSetDevice(gpu->device));
 
 	if (err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The few functions of the driver's own interface that the runtime has no equivalent of, found
- * through the runtime: linking libcuda would keep programs from starting on machines without it.
+ * The few functions of the driver's interface for which the runtime has no equivalent, found
+ * through the runtime: programs that are linked with libcuda do not start on machines without it.
  */
 #ifndef FB_COMMON_CUDA_CUDA_DRIVER_H
 #define FB_COMMON_CUDA_CUDA_DRIVER_H
@@ -37,12 +37,12 @@ struct fb_cuda_driver {
 int fb_cuda_driver_find(struct fb_cuda_driver *driver);
 
 /*
- * 0 and the address of one function more in *entry, a pointer to a function, or FB_EUNSUPPORTED
- * (not printed).
+ * Finds one more function: 0 with its address in *entry, a pointer to a function; or
+ * FB_EUNSUPPORTED (not printed).
  */
 int fb_cuda_driver_entry(const char *name, void *entry);
 
-/* The same in the form that version of CUDA has, from which on it is there (12050: 12.5). */
+/* The same for a function that came with, and has the form of, this CUDA version (12050: 12.5). */
 enum { FB_CUDA_GREEN_VERSION = 12050 };
 int fb_cuda_driver_entry_of(const char *name, unsigned version, void *entry);
 

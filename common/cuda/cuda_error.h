@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Errors of CUDA's become this project's: printed once, with the call, the error's name and the
- * place, where they are found. For files that include CUDA's headers.
+ * Converts CUDA's errors to this project's, and prints them once, where they are found, with the
+ * call, the error's name and the place. For files that include CUDA's headers.
  */
 #ifndef FB_COMMON_CUDA_CUDA_ERROR_H
 #define FB_COMMON_CUDA_CUDA_ERROR_H

@@ -71,7 +71,7 @@ static const struct fb_library_symbol symbols[] = {
 	OPTIONAL("nvmlDeviceGetRemappedRows", remapped),
 };
 
-/* Each call of NVML may ask the driver, so what a link leads to is asked for once. */
+/* A GPU's links, which are read once, because each call of NVML may ask the driver. */
 struct device {
 	void *handle;
 	char id[ID_CHARS];
@@ -122,7 +122,7 @@ static void find_devices(struct host *h)
 	}
 }
 
-/* A link that is up, to a switch, behind which all other GPUs are, or to one GPU. */
+/* Records where a link that is up leads: to a switch, which reaches all GPUs, or to one GPU. */
 static void follow(struct host *h, struct device *d, unsigned link)
 {
 	int type;
@@ -138,7 +138,7 @@ static void follow(struct host *h, struct device *d, unsigned link)
 		name(&h->answer->pci, d->peer[d->up - d->to_switches - 1]);
 }
 
-/* A field of the device or of one of its links; 0 where NVML does not say. */
+/* A field value of the device or of one of its links; 0 if NVML does not know it. */
 static unsigned field_of(struct host *h, const struct device *d, unsigned id, unsigned link)
 {
 	struct fb_nvml_field *field = h->nvml->answer;
@@ -192,7 +192,7 @@ static void add_links(struct host *h, struct device *d)
 	add_kind(h, d, c2c, active, links, most, least);
 }
 
-/* Links up from one GPU to another one. */
+/* Counts the links that are up from one GPU to another one. */
 static unsigned links_to(const struct host *h, const struct device *d, const struct device *peer)
 {
 	unsigned count = d->to_switches;
@@ -240,7 +240,7 @@ static void add_fabric(struct host *h, const struct device *d)
 	else if (f->state == COMPLETED && (f->health & BANDWIDTH_MASK) == BANDWIDTH_DEGRADED)
 		snprintf(text, sizeof(text), "completed, degraded bandwidth");
 	add(h, d, "fabric", text);
-	/* A domain of one host has no number. */
+	/* An NVLink domain of one host has the number 0, which is not written. */
 	for (size_t i = 0; i < sizeof(f->cluster); i++) {
 		snprintf(text + 2 * i, sizeof(text) - 2 * i, "%02x", f->cluster[i]);
 		somewhere |= f->cluster[i] != 0;

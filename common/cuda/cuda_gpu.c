@@ -9,13 +9,13 @@
 #include "common/cuda/cuda_nvml.h"
 #include "common/cuda/cuda_segment.h"
 
-/* The data that ranks exchange. Without a device, `local` is -1 and the rest is unset. */
+/* The data that ranks exchange about their devices. */
 struct card {
 	int present, device, devices, node, posix, fabric;
 	char bus_id[16], host[64];
 };
 
-/* The driver that is too old for the runtime, or not there, and no device at all. */
+/* The number of devices; 0 with the reason: no driver, one too old for the runtime, no device. */
 static int count_devices(char *reason)
 {
 	int n = 0;
@@ -62,7 +62,7 @@ static int describe(struct fb_gpu *gpu, struct card *card)
 	size_t total;
 	int err = FB_CUDA(cudaSetDevice(gpu->device));
 
-	/* The first use makes the context, which takes its own part of the memory. */
+	/* The first use makes the context, which takes some of the memory itself. */
 	if (!err)
 		err = FB_CUDA(cudaFree(NULL));
 	if (!err)
@@ -91,7 +91,7 @@ static int describe(struct fb_gpu *gpu, struct card *card)
 	return FB_OK;
 }
 
-/* Negative where the process does not see such a device. */
+/* The number of the device; negative if this process does not see it. */
 static int device_at(const char *bus_id)
 {
 	int device = -1;
@@ -108,8 +108,8 @@ int fb_gpu_device_of(const struct fb_gpu *gpu, int rank)
 }
 
 /*
- * Whether this rank's GPU can map memory of that card's. A device that the process does not see
- * cannot be asked about; nothing is promised then.
+ * Whether this rank's GPU can map memory of the other card. False for a device that this process
+ * does not see, because CUDA cannot be asked about it.
  */
 static bool can_reach(const struct fb_gpu *gpu, const struct card *own, const struct card *other)
 {
@@ -124,7 +124,7 @@ static bool can_reach(const struct fb_gpu *gpu, const struct card *own, const st
 	       cudaDeviceCanAccessPeer(&can, gpu->device, device) == cudaSuccess && can;
 }
 
-/* Fills in what follows from all ranks' cards. Collective. */
+/* Collective: fills in the members that depend on all ranks' cards. */
 static void compare(struct fb_gpu *gpu, const struct card *cards)
 {
 	const struct fb_group *w = gpu->group;
@@ -151,7 +151,7 @@ static void compare(struct fb_gpu *gpu, const struct card *cards)
 	gpu->memory_bytes = (size_t)least;
 }
 
-/* The rank's number among all ranks of its real host, pretended nodes or not. */
+/* Chooses by the rank's number on its real host, also with --nodes-as. */
 static int choose(const struct fb_group *world, int devices)
 {
 	int local;

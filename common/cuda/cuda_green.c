@@ -26,7 +26,7 @@ struct fb_gpu_green {
 					 int priority);
 };
 
-/* The name of the function that the driver lacks, or NULL. */
+/* Finds the functions. Returns the name of one that the driver lacks, or NULL. */
 static const char *find(struct fb_gpu_green *g)
 {
 	const struct {
@@ -47,7 +47,7 @@ static const char *find(struct fb_gpu_green *g)
 	return NULL;
 }
 
-/* The name of the function that failed, or NULL. */
+/* Makes the context. Returns the name of the function that failed, or NULL. */
 static const char *make(struct fb_gpu_green *g, int device, unsigned sms, int *got,
 			CUresult *code)
 {

@@ -2,10 +2,10 @@
 /*
  * Segments by CUDA IPC; see gpu_segment.h.
  *
- * Mapping costs each rank a call of the driver's for each peer, and the driver lets one process
- * of the host in at a time: the ranks of 8 GPUs need 15 ms for it, of 2 GPUs 1 ms. So memory that
- * is closed is kept, mapped as it is, and the next segment that it is large enough for gets it,
- * cleared. All ranks open and close the same in the same order, so they keep the same.
+ * Mapping costs each rank a call of the driver for each peer, and the driver serves one process of
+ * a host at a time: the ranks of 8 GPUs need 15 ms for it, those of 2 GPUs 1 ms. So memory of
+ * closed segments stays mapped and is kept, and the next segment that fits in it gets it, cleared.
+ * All ranks open and close segments in the same order, so they keep the same memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,24 +17,24 @@ enum { KEPT_MOST = 8 };
 
 static const size_t kept_bytes_most = (size_t)1 << 30; /* of a GPU's memory */
 
-/* Own memory and what of the peers' is mapped. */
+/* This rank's memory and the mapped memory of peers. */
 struct ipc_memory {
 	struct fb_gpu_kept *home;
 	size_t bytes;
 	int own, nparts;
 	char **parts;  /* [nparts] */
-	bool made;     /* as far as it can be mapped, it is */
+	bool made;     /* all memory that this GPU reaches is mapped */
 };
 
-/* The longest kept comes first. */
+/* Kept memory, in the order of closing. */
 struct fb_gpu_kept {
 	struct ipc_memory *memory[KEPT_MOST];
-	int count, open; /* open: segments that will come back */
+	int count, open; /* open: segments in use, whose memory may come back */
 	size_t bytes;
-	bool left;       /* the GPU was closed: nothing is kept any more */
+	bool left;       /* the view was closed: nothing is kept any more */
 };
 
-/* Frees own memory last: what peers still map of it stays until they close it. */
+/* Frees this rank's memory last; CUDA keeps it for peers that still map it. */
 static void ipc_free(struct ipc_memory *m)
 {
 	for (int i = 0; m->parts && i < m->nparts; i++)
@@ -47,7 +47,7 @@ static void ipc_free(struct ipc_memory *m)
 	free(m);
 }
 
-/* Takes memory i out. */
+/* Removes memory i from the list. */
 static struct ipc_memory *take(struct fb_gpu_kept *kept, int i)
 {
 	struct ipc_memory *m = kept->memory[i];
@@ -78,7 +78,7 @@ static void ipc_close(struct fb_segment *s)
 	struct ipc_memory *m = s->mapping;
 	struct fb_gpu_kept *kept = m ? m->home : NULL;
 
-	s->parts = NULL; /* they are the memory's */
+	s->parts = NULL; /* owned by `m` */
 	if (!kept)
 		return;
 	kept->open--;
@@ -117,7 +117,7 @@ static const struct fb_memory_ops ipc_ops = {
 	.fill_spans = fb_device_fill_spans, .check_spans = fb_device_check_spans,
 };
 
-/* Own memory of a new segment, and its handle. Local. */
+/* Local: allocates this rank's memory of a new segment, and gets its handle. */
 static int allocate(struct ipc_memory *m, cudaIpcMemHandle_t *own)
 {
 	void *memory = NULL;
@@ -132,7 +132,7 @@ static int allocate(struct ipc_memory *m, cudaIpcMemHandle_t *own)
 	return err ? err : FB_CUDA(cudaDeviceSynchronize());
 }
 
-/* Memory of every rank, mapped by all that reach it. Collective. */
+/* Collective: allocates memory on every rank; each rank maps the memory that its GPU reaches. */
 static int make(struct ipc_memory *m, const struct fb_gpu *gpu, const int *part_of)
 {
 	const struct fb_group *w = gpu->group;
@@ -147,7 +147,7 @@ static int make(struct ipc_memory *m, const struct fb_gpu *gpu, const int *part_
 	for (int r = 0; r < w->nranks && !err; r++) {
 		int part = part_of[r];
 
-		/* Memory that this GPU does not reach stays NULL: nothing may be sent to it. */
+		/* Memory that this GPU does not reach stays NULL and must not be used. */
 		if (part < 0 || part == m->own || !gpu->reaches[r])
 			continue;
 		err = FB_CUDA(cudaIpcOpenMemHandle((void **)&m->parts[part], handles[part],
@@ -159,7 +159,7 @@ static int make(struct ipc_memory *m, const struct fb_gpu *gpu, const int *part_
 	return err;
 }
 
-/* Kept memory is as good as new after all ranks have cleared their parts. Collective. */
+/* Collective: each rank clears its part of kept memory, which is then like new memory. */
 static int renew(struct ipc_memory *m, const struct fb_gpu *gpu, size_t bytes)
 {
 	int err = FB_CUDA(cudaMemset(m->parts[m->own], 0, bytes));

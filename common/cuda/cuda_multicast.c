@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast objects; see gpu_multicast.h. Rank 0 makes the object and passes it on as our other
- * memory. Binding memory and mapping the object block until all GPUs have been added, so all ranks
- * agree on each step before the next: where one has failed, none waits for it.
+ * Multicast objects; see gpu_multicast.h. Rank 0 makes the object and exports it like other memory.
+ * Binding memory and mapping the object block until all GPUs have been added. So all ranks agree on
+ * each step before the next one: if a rank has failed, no other waits for it.
  */
 #include "common/cuda/gpu_multicast.h"
 
@@ -17,7 +17,7 @@
 #include "common/system/fd_exchange.h"
 #include "common/system/multicast.h"
 
-/* Collective: the first rank that has a reason tells it. Whether no rank has one. */
+/* Collective: `reason` becomes that of the first rank that has one. Returns whether none has. */
 static bool nobody_refuses(const struct fb_group *w, char reason[FB_REASON_CHARS])
 {
 	int first = *reason ? w->rank : w->nranks;
@@ -49,7 +49,7 @@ struct fb_gpu_multicast {
 	CUdevice device;
 	CUmemGenericAllocationHandle object;
 	CUdeviceptr base;
-	size_t bytes, page; /* page: what addresses and lengths are multiples of */
+	size_t bytes, page; /* page: addresses and lengths are multiples of it */
 	bool made, bound, reserved, mapped;
 };
 
@@ -59,7 +59,7 @@ struct fb_gpu_multicast {
 	fb_cuda_driver_error(&(m)->driver, (m)->calls.function(__VA_ARGS__), "Multicast" \
 			     #function)
 
-/* Nobody gets at the functions but through here. FB_OK, or FB_EUNSUPPORTED and why. */
+/* The only way to the driver's functions. FB_OK, or FB_EUNSUPPORTED and why. */
 static int find_calls(struct fb_cuda_driver *driver, struct calls *calls, const char **why)
 {
 	const struct {
@@ -102,11 +102,11 @@ int fb_gpu_multicast_can(const struct fb_gpu *gpu, char reason[FB_REASON_CHARS])
 
 /* --- the object, step by step ----------------------------------------------------------------- */
 
-/* The handle of rank 0, by files or as a fabric handle. `fd` is that of the creator. */
+/* All ranks import rank 0's object by its file descriptor `fd`, which is negative elsewhere. */
 static int share_posix(struct fb_gpu_multicast *m, const struct fb_group *w, int fd)
 {
 	const CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-	/* All ranks give a file, and only the creator's is of use. */
+	/* All ranks have to send a file; only the creator's is used. */
 	int own = fd >= 0 ? fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int *fds = calloc((size_t)w->nranks, sizeof(*fds)), creator, err;
 
@@ -171,7 +171,7 @@ static int make_fabric(struct fb_gpu_multicast *m, const struct fb_group *w)
 #define FABRIC 0
 #endif
 
-/* The object in this process, still without GPUs. */
+/* Makes or imports the object in this process; it has no GPUs yet. */
 static int make(struct fb_gpu_multicast *m, const struct fb_group *w, uint64_t part,
 		enum fb_gpu_memory memory)
 {
@@ -252,7 +252,7 @@ int fb_gpu_multicast_open(struct fb_gpu_multicast **multicast, const struct fb_g
 		*multicast = m;
 		return FB_OK;
 	}
-	/* The row of rank 0 says what any rank's driver has refused. */
+	/* Rank 0 writes the row, which has the refusal of any rank's driver. */
 	snprintf(why, sizeof(why), "%s", fb_error_last());
 	(void)nobody_refuses(w, why);
 	if (!w->rank)

@@ -25,7 +25,7 @@ static const struct {
 	[FB_GPU_PCIE] = {197, 198, 0, 0},
 };
 
-/* nvmlGpuTopologyLevel_t, by tens from "on one board" on; and the names of nvidia-smi. */
+/* Names as of nvidia-smi for nvmlGpuTopologyLevel_t, whose values are 0 (one board), 10, 20, ... */
 static const char *const levels[] = {"PCIe",	 "PCIe PIX",  "PCIe PXB",
 				     "PCIe PHB", "PCIe NODE", "PCIe SYS"};
 

@@ -22,7 +22,7 @@ struct fb_nvml_field {
 struct fb_nvml {
 	void *library, *device;
 	/*
-	 * One run ended with a damaged stack in the function that has the driver fill these; the
+	 * One run ended with a damaged stack in the function in which the driver fills these; the
 	 * cause is not known. So they are not on the stack, and there is room behind them.
 	 */
 	struct fb_nvml_field *answer; /* [FB_NVML_ROOM], of which two are asked for */
@@ -31,13 +31,13 @@ struct fb_nvml {
 	int (*by_bus_id)(const char *bus_id, void **device);
 	int (*clock)(void *device, int type, unsigned *MHz);
 	int (*throttle)(void *device, unsigned long long *reasons);
-	/* Not in every version: NULL then. */
+	/* NULL in versions without these functions. */
 	int (*fields)(void *device, int n, struct fb_nvml_field *fields);
 	int (*p2p)(void *device, void *peer, int index, int *status);
 	int (*ancestor)(void *device, void *peer, int *level);
 };
 
-/* NULL where the library or the device is not found: then nothing is said about clocks. */
+/* NULL if the library or the device is not found; rows then have no clocks. */
 void *fb_nvml_open(const char *bus_id);
 void fb_nvml_close(void *nvml);
 

@@ -74,8 +74,8 @@ static const struct fb_memory_ops pinned_ops = {
 };
 
 /*
- * Registered memory has the same address on the device, which engines rely on; where it has not
- * (old devices) there is no such segment.
+ * Engines need registered memory to have the same address on the device. Where it has another one,
+ * on old devices, this kind of segment is refused.
  */
 static int pinned_open(struct fb_segment *segment, const struct fb_gpu *gpu, size_t part_bytes)
 {
@@ -143,7 +143,7 @@ int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 	if (memory == FB_GPU_PINNED)
 		return pinned_open(segment, gpu, part_bytes);
 	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, gpu->group->comm);
-	/* Large pages of the GPU; cuMemCreate wants its own multiple, which this is. */
+	/* Whole large pages of the GPU, which are also the granularity of cuMemCreate. */
 	s.part_bytes = ((size_t)wanted + FB_GPU_PAGE - 1) / FB_GPU_PAGE * FB_GPU_PAGE;
 	if (memory == FB_GPU_MANAGED)
 		return managed_open(segment, gpu, s.part_bytes);

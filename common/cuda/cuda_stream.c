@@ -3,13 +3,13 @@
  * Streams and graphs; see gpu_stream.h.
  *
  * A graph holds as many calls as a batch has, up to MOST_IN_GRAPH; longer batches replay it and
- * run the rest one by one. Capturing takes a few microseconds per call, so a size that is asked
- * for once (warm-up) is put together from the graph that is there.
+ * run the rest one by one. Capturing takes a few microseconds per call, so a batch of a size that
+ * occurs once (warm-up) replays the existing graph instead.
  *
  * With --blocking-kernel the calls of a batch are enqueued by fb_gpu_stream_ready(), behind a
  * kernel that fb_gpu_stream_run() ends: the harness's barrier lies between them. A queue takes
- * some 1000 commands before launching waits, so no more than HELD_COMMANDS are held, and what is
- * left of a longer batch is enqueued while the first part runs.
+ * some 1000 commands before a launch blocks, so no more than HELD_COMMANDS are held, and the rest
+ * of a longer batch is enqueued while the first part runs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 
 enum {
 	MOST_IN_GRAPH = 1024,
-	FIRST_GRAPH = 16,     /* calls, before a size has been seen twice */
+	FIRST_GRAPH = 16,     /* calls of a graph before a size has come twice in a row */
 	EVENT_CALLS = 8,      /* shorter batches are not timed by events */
-	EVENT_SAMPLES = 4096, /* only this many of the last ones count */
+	EVENT_SAMPLES = 4096, /* the median is of so many last batches */
 	HELD_COMMANDS = 512,
 };
 
@@ -34,12 +34,12 @@ struct fb_gpu_stream {
 	void *arg;
 	int (*poll)(void *arg); /* or NULL */
 	void *poll_arg;
-	bool closely;	/* polls at each look */
+	bool closely;	/* polls at each query of the stream */
 	bool graph, oversubscribed;
-	bool ran;	 /* something did, so that all is loaded */
-	bool ended;	 /* the event behind what is held is enqueued too */
+	bool ran;	 /* a first call has run, so that all kernels are loaded */
+	bool ended;	 /* the batch's end event is enqueued behind the held calls */
 	int held;	 /* calls enqueued behind the blocking kernel */
-	int commands;	 /* of a call that is no graph, at most */
+	int commands;	 /* the most of a call that is no graph */
 	struct fb_gpu_hold hold;
 	cudaStream_t stream;
 	cudaEvent_t begin, end;
@@ -186,7 +186,7 @@ static int capture(struct fb_gpu_stream *s, int calls)
 	return fb_gpu_stream_instantiate(s, calls, err ? err : end);
 }
 
-/* How many calls a new graph is to have; 0: none is to be made. */
+/* How many calls a new graph should have; 0: no new graph. */
 static int wanted_calls(struct fb_gpu_stream *s, int calls)
 {
 	int wanted = calls < MOST_IN_GRAPH ? calls : MOST_IN_GRAPH;
@@ -195,7 +195,7 @@ static int wanted_calls(struct fb_gpu_stream *s, int calls)
 	s->last_calls = calls;
 	if (!s->graph || s->recaptures || wanted == s->exec_calls)
 		return 0;
-	/* A single call is its own graph: what is checked runs as what is timed. */
+	/* Few calls get a graph at once, so a verified single call runs as timed ones do. */
 	if (again || calls <= FIRST_GRAPH)
 		return wanted;
 	return s->exec_calls ? 0 : FIRST_GRAPH;
@@ -217,7 +217,7 @@ static int launch(struct fb_gpu_stream *s, int calls)
 {
 	int replayed, err;
 
-	/* An older graph may not be launched into a capture. */
+	/* While capturing, an existing graph cannot be launched. */
 	if (s->capturing)
 		return enqueue(s, calls);
 	do {
@@ -228,8 +228,8 @@ static int launch(struct fb_gpu_stream *s, int calls)
 }
 
 /*
- * How many of the calls a queue holds. The launch of a graph is a command, too: a batch of 1000 may
- * meet the graph of a single call. One call is held however many commands it has.
+ * How many of the calls can be held. The launch of a graph is a command, too, so that 1000 calls
+ * need 1000 commands if the graph has one call. At least one call is held.
  */
 static int held_calls(const struct fb_gpu_stream *s, int calls)
 {
@@ -243,8 +243,8 @@ static int held_calls(const struct fb_gpu_stream *s, int calls)
 }
 
 /*
- * Enqueues the calls, or as many as can be held, behind a blocking kernel. Not before a first run:
- * what is loaded at first use waits until the GPU is idle.
+ * Enqueues the calls, or as many as can be held, behind a blocking kernel. Not before a first run,
+ * because loading a kernel at its first use waits until the GPU is idle.
  */
 static int enqueue_held(struct fb_gpu_stream *s, int calls)
 {

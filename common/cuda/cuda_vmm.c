@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Segments by the virtual memory interface: own memory is created with an exportable handle, and
- * the parts of all ranks are mapped one behind the other in one reserved range. Handles travel as
+ * Segments by the virtual memory interface: each rank creates its memory with an exportable handle,
+ * and maps the parts of all ranks one behind the other in one reserved range. Handles are passed as
  * file descriptors or as fabric handles. Multicast objects are in cuda_multicast.c.
  */
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static int map_part(struct fb_segment *s, const struct fb_gpu *gpu, int i,
 	return TRY(v, MemSetAccess, at, s->part_bytes, &access, 1);
 }
 
-/* The address range, and own memory in it, zeroed. */
+/* Reserves the address range, and maps this rank's zeroed memory in it. */
 static int make_own(struct fb_segment *s, const struct fb_gpu *gpu, CUmemAllocationHandleType type,
 		    CUmemGenericAllocationHandle *own)
 {
@@ -160,7 +160,7 @@ release:
 }
 
 #if CUDART_VERSION >= 12040
-/* A GPU that has fabric handles may still not be allowed any: that needs the machine's IMEX. */
+/* Tries it, because a GPU that supports fabric handles also needs the machine's IMEX service. */
 bool fb_vmm_has_fabric(const struct fb_gpu *gpu, const struct fb_cuda_driver *driver)
 {
 	const CUmemAllocationProp prop = properties(gpu, CU_MEM_HANDLE_TYPE_FABRIC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fills and checks buffers in GPU memory, an element per thread. Nothing here is timed, so it is
- * kept plain; it still runs at some hundred GB/s.
+ * Fills and checks buffers in GPU memory, one element per thread. Nothing here is timed, so it is
+ * simple; it still reaches some hundred GB/s.
  */
 #include "common/cuda/data_access.h"
 
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(FB_DATA_THREADS)
 	fb_data_report(result, errors, least);
 }
 
-/* A block for each span in turn. */
+/* Blocks take spans in turn. */
 __global__ void __launch_bounds__(FB_DATA_THREADS)
 	fill_spans(const __grid_constant__ struct fb_element_recipe recipe,
 		   struct fb_element_source from, const struct fb_data_span *span, uint64_t n,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared code of the kernels that fill and check GPU memory: elements of any size as bits, an
- * element per thread, and counting what is wrong. For .cu files only.
+ * Shared code of the kernels that fill and check GPU memory: elements of any size as bits, one
+ * element per thread, and counting wrong elements. For .cu files only.
  */
 #ifndef FB_COMMON_CUDA_DATA_ACCESS_H
 #define FB_COMMON_CUDA_DATA_ACCESS_H
@@ -12,7 +12,7 @@
 
 enum { FB_DATA_THREADS = 256 };
 
-/* The bits of element i of an array whose elements have this many bytes. */
+/* Writes and reads element i, as bits, of an array whose elements have this many bytes. */
 static __device__ inline void fb_data_put(void *to, uint64_t i, uint32_t bytes, uint64_t value)
 {
 	if (bytes == 1)

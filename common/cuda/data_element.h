@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Single elements of the test data, for whoever makes them one per thread: the same values as
+ * Single elements of the test data, for kernels that make one per thread: the same values that
  * common/base/data_values.c makes in blocks of 64 (tests/unit/test_data_element.c compares all of
  * them). For C and for CUDA; the includer defines FB_ELEMENT, the attributes of the functions.
  *
@@ -31,13 +31,13 @@ struct fb_element_recipe {
 	struct fb_data_extremes extremes;
 };
 
-/* The owner of the element: a rank's input, or the reduction over all ranks. */
+/* Whose element it is: a rank's input, or the reduction over all ranks. */
 struct fb_element_source {
 	uint32_t reduced, rank;
 };
 
 #ifndef __CUDACC__
-/* All that kernels need to know of the data. Pure. */
+/* Everything that kernels need to make the data. Pure. */
 struct fb_element_recipe fb_element_prepare(const struct fb_data *data);
 #endif
 

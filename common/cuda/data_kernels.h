@@ -24,8 +24,8 @@ int fb_data_kernel_check(const struct fb_element_recipe *recipe, struct fb_eleme
 			 struct fb_check_result *result);
 
 /*
- * The same for n spans, a list in device memory, of `count` elements each. What is wrong is counted
- * over all spans, as if they lay one behind the other.
+ * The same for n spans of `count` elements each; the list is in device memory. Wrong elements are
+ * counted over all spans, as if these were contiguous.
  */
 int fb_data_kernel_fill_spans(const struct fb_element_recipe *recipe,
 			      struct fb_element_source from, const struct fb_data_span *span,

@@ -4,9 +4,9 @@
  * order protocols depend on. tests/cuda/emulator.h is the same for processors, so that the logic of
  * all protocols is tested without a GPU; device code uses nothing that is not here.
  *
- * Accesses that other GPUs see are volatile, which is what the PTX memory model calls relaxed at
- * system scope; an aligned one of up to 8 bytes happens at once, and those of 16 bytes at once
- * per 8. Counters are read so, and followed by a fence where what they guard is to be read.
+ * Accesses to lines with flags are volatile, which the PTX memory model calls relaxed at system
+ * scope; an aligned access of up to 8 bytes is atomic, and one of 16 bytes is atomic per 8 bytes.
+ * Counters are loaded with acquire, and stored after a fence.
  */
 #ifndef FB_COMMON_CUDA_DEVICE_H
 #define FB_COMMON_CUDA_DEVICE_H
@@ -55,18 +55,18 @@ FB_DEVICE void fb_sync_block(void)
 	__syncthreads();
 }
 
-/* Whether any thread of the warp says so; all of its threads ask. */
+/* Whether any thread of the warp votes true; all of its threads call it. */
 FB_DEVICE bool fb_any(bool vote)
 {
 	return __any_sync(0xffffffffu, vote);
 }
 
-/* Every look in vain at a counter or flag. */
+/* Called after each poll that found a counter or flag unchanged; for the emulator. */
 FB_DEVICE void fb_again(void)
 {
 }
 
-/* Comparisons that waiting is made of; the emulator can be made blind to them. */
+/* The comparisons by which kernels wait; tests can make the emulator's return true too early. */
 FB_DEVICE bool fb_is_flag(uint64_t seen, uint64_t wanted)
 {
 	return seen == wanted;
@@ -78,10 +78,10 @@ FB_DEVICE bool fb_is_reached(uint64_t seen, uint64_t wanted)
 }
 
 /*
- * With overlapping launches: fb_let_next() lets the next call's kernel take its place as soon as
- * all blocks of this one are there, fb_await_last() waits until the kernel before has ended and
- * all it wrote is visible. Before it only what no kernel writes may be read. Without overlap both
- * do nothing.
+ * For overlapping launches (programmatic dependent launch): fb_let_next() lets the next call's
+ * kernel begin as soon as all blocks of this one have called it; fb_await_last() waits until the
+ * kernel before has ended and its writes are visible. Before that a kernel may only read memory
+ * that no kernel writes. Without overlap both do nothing.
  */
 FB_DEVICE void fb_let_next(void)
 {
@@ -121,7 +121,7 @@ FB_DEVICE void fb_store_private(uint64_t address, uint64_t value)
 #define FB_WIDEN_BF16(e) __uint_as_float((uint32_t)(e) << 16)
 #define FB_NARROW_BF16(c) __bfloat16_as_ushort(__float2bfloat16_rn(c))
 
-/* Devices convert 8-bit floats themselves from 8.9 on; before, as the host does, to the bit. */
+/* From 8.9 on the device's instructions convert 8-bit floats; earlier ones use the host's code. */
 #if __CUDA_ARCH__ >= 890
 #define FB_WIDEN_F8(e, format) __half2float(__nv_cvt_fp8_to_halfraw(e, format))
 #define FB_NARROW_F8(c, format) __nv_cvt_float_to_fp8(c, __NV_SATFINITE, format)
@@ -139,9 +139,9 @@ FB_DEVICE void fb_store_private(uint64_t address, uint64_t value)
 /* --- counters -------------------------------------------------------------------------------- */
 
 /*
- * What was written before the value was posted is visible to this thread, and to all that meet it
- * later. An acquiring load and no fence: a fence also waits until the block's own stores have
- * arrived, which takes microseconds where they are on their way to another GPU.
+ * Writes from before the value was posted are visible to this thread, and to threads that it meets
+ * at a later barrier. It is an acquiring load and no fence, because a fence also waits until the
+ * block's own stores have arrived, which takes microseconds if they go to another GPU.
  */
 FB_DEVICE uint64_t fb_load_counter(uint64_t address)
 {
@@ -151,7 +151,7 @@ FB_DEVICE uint64_t fb_load_counter(uint64_t address)
 	return value;
 }
 
-/* Stores a counter after all that this thread, and those it met before, have written and read. */
+/* Stores a counter after all accesses of this thread, and of threads that it met at a barrier. */
 FB_DEVICE void fb_post(uint64_t address, uint64_t value)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
@@ -161,8 +161,8 @@ FB_DEVICE void fb_post(uint64_t address, uint64_t value)
 /* --- data ------------------------------------------------------------------------------------ */
 
 /*
- * Not volatile: whatever others write is read behind a counter that was acquired, by this thread
- * or by one that it has met since. It is read once, so the first-level cache need not keep it.
+ * Not volatile: memory that others write is read only after a counter was acquired, by this thread
+ * or by one that it has met since. It is read once, so the L1 cache need not keep it.
  */
 FB_DEVICE struct fb_words4 fb_load16(uint64_t address)
 {
@@ -195,8 +195,8 @@ FB_DEVICE void fb_store8(uint64_t address, uint64_t v)
 }
 
 /*
- * As fb_load16, for words whose neighbours this thread and others read as well: the first-level
- * cache keeps them, so that memory is read once.
+ * As fb_load16, for words whose neighbours this thread and others read as well: the L1 cache keeps
+ * them, so that memory is read once.
  */
 FB_DEVICE uint64_t fb_load_word(uint64_t address)
 {
@@ -244,7 +244,7 @@ FB_DEVICE uint32_t fb_funnel(uint32_t low, uint32_t high, uint32_t skipped)
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* Two words {data, flag}: each is stored and seen in one piece. */
+/* Two words {data, flag}: each is stored and loaded atomically. */
 FB_DEVICE struct fb_words4 fb_load_line(uint64_t address, bool by_word)
 {
 	struct fb_words4 v;
@@ -280,28 +280,28 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 		     : "memory");
 }
 
-/* The value is in a register from here on. */
+/* Makes the compiler keep the value in a register from here on. */
 FB_DEVICE void fb_hold(uint64_t *value)
 {
 	asm volatile("" : "+l"(*value));
 }
 
-/* The threads of a warp meet. */
+/* A barrier of the warp's threads. */
 FB_DEVICE void fb_sync_warp(void)
 {
 	__syncwarp();
 }
 
 /*
- * 16 of the 128 bytes of a line that 8 threads of a warp, side by side, load or store by one
- * instruction of the warp; the last thread's upper half is the flag. All threads of the warp come
- * here, from a meeting; not active: nothing is touched.
+ * 16 of the 128 bytes of a line that 8 neighbouring threads of a warp load or store by one
+ * instruction of the warp; the last thread's upper half is the flag. All threads of the warp call
+ * it after fb_sync_warp(); threads that are not active access nothing.
  *
- * Threads that meet (fb_sync_warp) need not go on together: where they came apart before, each
- * part goes on by itself, and then a line is not one access. So both ask, next to the access, who
- * makes it (activemask). A load says whether the 8 were together; who is not together must not
- * trust a flag that it sees for the first time. A store says whether it was made; what threads
- * that are apart have goes in two parts, data before flags (fb_store_apart). See
+ * Threads need not stay converged after fb_sync_warp(): if they had diverged, each part may go on
+ * by itself, and then a line is not one access. So both functions read next to the access which
+ * threads make it (activemask). A load returns whether the 8 were converged; if not, the thread
+ * must not trust a flag that it sees for the first time. A store returns whether it was made; if
+ * the threads have diverged, it is not, and data and then flags are stored (fb_store_apart). See
  * docs/gpu-engine.md.
  */
 FB_DEVICE bool fb_load_part(uint64_t address, uint32_t lane, bool active, struct fb_words4 *v)
@@ -346,7 +346,7 @@ FB_DEVICE bool fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane
 	return together;
 }
 
-/* Orders earlier stores before everything that any thread of the warp stores later. */
+/* Orders earlier stores of the warp's threads before all later stores of any of them. */
 FB_DEVICE void fb_order_warp(void)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");

@@ -5,9 +5,9 @@
 
 /* Above common/cuda/device.h or its emulation, which the includer has included. */
 
-enum { FB_COPY_UNROLL = 8 }; /* 16-byte loads of a thread that are under way at once */
+enum { FB_COPY_UNROLL = 8 }; /* 16-byte loads that a thread has in flight */
 
-/* One of `team` threads, number `at`, moves its part. Both ends are multiples of 16. */
+/* Thread number `at` of a team of `team` moves its part. Both addresses are multiples of 16. */
 FB_DEVICE void fb_copy_aligned(uint64_t from, uint64_t to, uint64_t bytes, uint64_t at,
 			       uint64_t team)
 {
@@ -35,9 +35,9 @@ FB_DEVICE void fb_copy_aligned(uint64_t from, uint64_t to, uint64_t bytes, uint6
 }
 
 /*
- * The same between any addresses. The target is written by aligned words of 8 bytes, and single
- * bytes before and behind them; a word of a source that lies otherwise is made of the two aligned
- * words that hold it, which reach into no other page.
+ * The same between any addresses. The target is written by aligned words of 8 bytes, with single
+ * bytes before and after them. If the source is not aligned alike, each word is made of the two
+ * aligned words that contain it; these never reach into another page.
  */
 FB_DEVICE void fb_copy_any(uint64_t from, uint64_t to, uint64_t bytes, uint64_t at, uint64_t team)
 {
@@ -62,7 +62,7 @@ FB_DEVICE void fb_copy_any(uint64_t from, uint64_t to, uint64_t bytes, uint64_t 
 		fb_store1(to + i, fb_load1(from + i));
 }
 
-/* Own counters of `n` blocks of a peer, until all have the value; then the block meets. */
+/* Waits until this rank's counters of `n` blocks of a peer reach the value; a block barrier. */
 FB_DEVICE void fb_await_counters(uint64_t counters, uint32_t n, uint64_t value)
 {
 	for (uint32_t b = fb_thread(); b < n; b += fb_threads())

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pipes: every warp of a block moves its tiles of a long range through a few stages of shared
- * memory by bulk copies. While one tile is used and one is stored, the loads of the others are
- * under way, so that one block has up to its shared memory in flight. Above device_tma.h or its
- * emulation.
+ * memory by bulk copies. While one tile is used and one is stored, the others are being loaded, so
+ * that one block has up to its shared memory in flight. Above device_tma.h or its emulation.
  *
- * Warps do not meet within a move. A stage is loaded again when the stores of its tile have read
- * it, which the warp's first thread, who asks for all copies, waits for. At the end of a move that
- * thread waits until its stores are in place; what comes behind a meeting of the block is behind
+ * There are no barriers between warps within a move. The warp's first thread issues all copies. It
+ * loads a stage again when the stores of its tile have read it. At the end of a move that thread
+ * waits until its stores are complete, so that accesses after the block's next barrier come after
  * all stores of the block.
  */
 #ifndef FB_COMMON_CUDA_DEVICE_PIPE_H
@@ -20,7 +19,7 @@ struct fb_pipe {
 	unsigned char *stage; /* [FB_PIPE_STAGES][bytes] */
 	uint64_t *full;       /* [FB_PIPE_STAGES] barriers of loads */
 	uint32_t bytes;       /* of a stage */
-	uint32_t phases;      /* bit s: the parity of the phase that stage s ends next */
+	uint32_t phases;      /* bit s: the parity of stage s's current phase */
 };
 
 /* The ranges to move: sources, then destinations, all multiples of 16; tiles of `each` bytes. */
@@ -32,7 +31,7 @@ struct fb_tiles {
 	uint32_t count;       /* of them */
 };
 
-/* By all threads of the block, once in a launch; pool: shared memory of that many bytes. */
+/* Called by all threads of the block, once per launch; pool: `bytes` bytes of shared memory. */
 FB_DEVICE void fb_pipe_open(struct fb_pipe *pipe, unsigned char *pool, uint32_t bytes)
 {
 	uint32_t warps = fb_threads() / FB_WARP, warp = fb_thread() / FB_WARP;
@@ -50,8 +49,8 @@ FB_DEVICE void fb_pipe_open(struct fb_pipe *pipe, unsigned char *pool, uint32_t 
 }
 
 /*
- * Cuts `bytes`, a multiple of 16, such that every warp gets two tiles if that leaves tiles of the
- * usual size. False, where stages are too small for so many sources.
+ * Cuts `bytes`, a multiple of 16, such that every warp gets two tiles if these are not shorter than
+ * FB_TMA_USUAL. False if there are no bytes or sources, or stages are too small for the sources.
  */
 FB_DEVICE bool fb_pipe_cut(const struct fb_pipe *pipe, struct fb_tiles *t)
 {
@@ -82,7 +81,7 @@ FB_DEVICE unsigned char *fb_pipe_stage(const struct fb_pipe *pipe, uint32_t k)
 	return pipe->stage + (uint64_t)(k % FB_PIPE_STAGES) * pipe->bytes;
 }
 
-/* By the warp's first thread: asks for all sources of tile k. */
+/* Called by the warp's first thread: begins to load all sources of tile k. */
 FB_DEVICE void fb_pipe_load(const struct fb_pipe *pipe, const struct fb_tiles *t, uint32_t k)
 {
 	uint64_t *full = &pipe->full[k % FB_PIPE_STAGES];
@@ -94,7 +93,7 @@ FB_DEVICE void fb_pipe_load(const struct fb_pipe *pipe, const struct fb_tiles *t
 			    t->address[s] + t->first + k * t->step, n, full);
 }
 
-/* The first loads; all threads of the warp come here, behind a meeting of the block. */
+/* The first loads. All threads of the warp call it, after a barrier of the block. */
 FB_DEVICE void fb_pipe_begin(const struct fb_pipe *pipe, const struct fb_tiles *t)
 {
 	if (fb_thread() % FB_WARP == 0) {
@@ -105,7 +104,7 @@ FB_DEVICE void fb_pipe_begin(const struct fb_pipe *pipe, const struct fb_tiles *
 	fb_sync_warp();
 }
 
-/* All threads of the warp: until tile k is in its stage. */
+/* Called by all threads of the warp: waits until tile k is in its stage. */
 FB_DEVICE void fb_pipe_await(struct fb_pipe *pipe, uint32_t k)
 {
 	uint32_t s = k % FB_PIPE_STAGES;
@@ -114,7 +113,7 @@ FB_DEVICE void fb_pipe_await(struct fb_pipe *pipe, uint32_t k)
 	pipe->phases ^= 1u << s;
 }
 
-/* All threads of the warp: stores tile k, and loads the one that gets the stage before. */
+/* Called by all threads of the warp: stores tile k, and loads a tile into the stage before it. */
 FB_DEVICE void fb_pipe_store(const struct fb_pipe *pipe, const struct fb_tiles *t, uint32_t k)
 {
 	if (fb_thread() % FB_WARP == 0) {
@@ -129,7 +128,7 @@ FB_DEVICE void fb_pipe_store(const struct fb_pipe *pipe, const struct fb_tiles *
 	fb_sync_warp();
 }
 
-/* All stores of the warp are in place; other threads may say so when they have met this one. */
+/* Waits for all stores of the warp; after a barrier other threads may announce them. */
 FB_DEVICE void fb_pipe_end(void)
 {
 	if (fb_thread() % FB_WARP == 0) {

@@ -4,9 +4,9 @@
  * a peer's, and the shared memory of a block: what common/cuda/device.h is for ordinary accesses.
  * tests/cuda/emulator_tma.h is the same for processors.
  *
- * One thread asks for a copy of kilobytes, and no register holds its data. So a block has as many
- * bytes under way as its shared memory takes, several times what its threads' loads have. From
- * compute capability 9.0 on (FB_HAS_TMA); addresses and lengths are multiples of 16.
+ * One thread issues a copy of kilobytes, and no register holds its data. So a block can have as
+ * many bytes in flight as its shared memory holds, several times as many as by its threads' loads.
+ * From compute capability 9.0 on (FB_HAS_TMA); addresses and lengths are multiples of 16.
  *
  * Bulk copies access memory by another proxy than instructions do (PTX ISA, "async proxy"), and
  * accesses of the two are ordered by fences alone: behind an acquired counter, before copies read
@@ -22,15 +22,15 @@
 #define FB_HAS_TMA 1
 #define FB_TMA_ASM(...) asm volatile(__VA_ARGS__)
 #else
-/* The host's pass, too. Nothing calls these functions, whose bodies are empty. */
+/* Also in the compiler's host pass. These functions are empty then, and nothing calls them. */
 #define FB_HAS_TMA 0
 #define FB_TMA_ASM(...) ((void)0)
 #endif
 
 enum {
-	FB_TMA_ALIGN = 128,   /* of places in shared memory; copies are quickest so */
+	FB_TMA_ALIGN = 128,   /* of addresses in shared memory, where copies are fastest */
 	FB_TMA_LEAST = 4096,  /* bytes of a move below which threads load and store themselves */
-	FB_TMA_USUAL = 512,   /* bytes of a copy, where there are bytes for all warps */
+	FB_TMA_USUAL = 512,   /* least bytes of a copy, if there are bytes for all warps */
 };
 
 FB_DEVICE uint32_t fb_tma_shared(const void *shared)
@@ -38,7 +38,7 @@ FB_DEVICE uint32_t fb_tma_shared(const void *shared)
 	return (uint32_t)__cvta_generic_to_shared(shared);
 }
 
-/* By one thread: a barrier that counts bytes of loads; all fb_tma_begin, then fb_tma_fence. */
+/* Called by one thread: initialises a barrier that counts loaded bytes. fb_tma_fence follows. */
 FB_DEVICE void fb_tma_begin(uint64_t *barrier)
 {
 	(void)barrier;
@@ -47,13 +47,13 @@ FB_DEVICE void fb_tma_begin(uint64_t *barrier)
 	FB_TMA_ASM("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/* Accesses by instructions before it come before copies behind it, and the other way round. */
+/* Orders earlier accesses by instructions before later copies, and the other way round. */
 FB_DEVICE void fb_tma_fence(void)
 {
 	FB_TMA_ASM("fence.proxy.async;" ::: "memory");
 }
 
-/* The same of shared memory only. */
+/* The same for shared memory only. */
 FB_DEVICE void fb_tma_fence_shared(void)
 {
 	FB_TMA_ASM("fence.proxy.async.shared::cta;" ::: "memory");
@@ -82,7 +82,7 @@ FB_DEVICE void fb_tma_load(unsigned char *to, uint64_t from, uint32_t bytes, uin
 		   : "memory");
 }
 
-/* Until the barrier's phase of that parity has ended; the thread may then read what was loaded. */
+/* Waits until the barrier's phase of that parity has ended; then the loaded bytes can be read. */
 FB_DEVICE void fb_tma_await(uint64_t *barrier, uint32_t parity)
 {
 	uint32_t done = 1;
@@ -117,19 +117,19 @@ FB_DEVICE void fb_tma_commit(void)
 	FB_TMA_ASM("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/* Until all groups of the thread's but the last one have read shared memory. */
+/* Waits until all groups of this thread except the last one have read shared memory. */
 FB_DEVICE void fb_tma_await_read(void)
 {
 	FB_TMA_ASM("cp.async.bulk.wait_group.read 1;" ::: "memory");
 }
 
-/* Until all that the thread stored is in its place. */
+/* Waits until all stores of this thread are complete. */
 FB_DEVICE void fb_tma_end(void)
 {
 	FB_TMA_ASM("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/* Shared memory, by instructions. */
+/* Access to shared memory by instructions. */
 FB_DEVICE struct fb_words4 fb_load_shared(const unsigned char *shared)
 {
 	const uint4 v = *(const uint4 *)shared;

@@ -16,7 +16,7 @@ __global__ void fresh_begin(struct fb_fresh_state *state)
 	state->call++;
 }
 
-/* A dependent kernel that does not wait has this long to read what is there. */
+/* A dependent kernel that does not wait has the time of this sleep to read the old data. */
 static __device__ void let_dependents_begin()
 {
 #if __CUDA_ARCH__ >= 900

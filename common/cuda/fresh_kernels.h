@@ -11,7 +11,7 @@ extern "C" {
 
 /* In device memory. */
 struct fb_fresh_state {
-	uint64_t call; /* that is under way, from 1 on */
+	uint64_t call; /* number of the current call, from 1 on */
 	struct fb_check_result result;
 	unsigned long long errors_before; /* this call */
 	uint64_t wrong_calls;		  /* before this one */

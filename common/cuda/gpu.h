@@ -3,9 +3,9 @@
  * The GPU of a rank: one rank per GPU, chosen by the rank's number on its host, and which peers'
  * memory it can reach.
  *
- * A build without CUDA, or a machine without a driver or a device, is no error: opening says
- * FB_EUNSUPPORTED and why, and rows are skipped with that reason. The driver's own interface and
- * NVML are found at run time, never linked. No header of CUDA's is needed to include this one.
+ * A build without CUDA, or a machine without a driver or a device, is no error: opening returns
+ * FB_EUNSUPPORTED with the reason, and rows are skipped with it. The driver's own interface and
+ * NVML are found at run time, never linked. No CUDA header is needed to include this one.
  * NVLink multicast is used by engine multimem alone (gpu_multicast.h).
  */
 #ifndef FB_COMMON_CUDA_GPU_H
@@ -28,20 +28,20 @@ struct fb_gpu {
 	int device, devices;  /* this rank's, and how many the process sees */
 	int sms;              /* multiprocessors */
 	int major, minor;     /* compute capability */
-	size_t memory_bytes;  /* free for one rank when the device was opened, least of all */
+	size_t memory_bytes;  /* free for one rank when devices were opened; least of all ranks */
 	char name[64];        /* "NVIDIA H200" */
 	char bus_id[16];      /* "0000:1b:00.0" */
 	char uuid[48];        /* "GPU-..." as nvidia-smi has it */
-	bool shared;          /* some GPU serves several ranks: times mean nothing */
+	bool shared;          /* several ranks share a GPU, so times mean nothing */
 	char (*peers)[16];    /* [nranks]: bus ids of the ranks' devices */
-	bool *reaches;        /* [nranks]: its memory can be mapped by this rank's GPU */
+	bool *reaches;        /* [nranks]: this rank's GPU can map memory of that rank's GPU */
 	bool all_reach;       /* every rank reaches every other */
 	bool posix, fabric;   /* handle types that every rank's device can export */
 	void *nvml;           /* struct fb_nvml, the session's; NULL: the library is missing */
 	struct fb_gpu_kept *kept; /* mapped memory for the next segments (cuda_ipc.c) */
 };
 
-/* Clocks in MHz; reasons why they are lower than they could be, as NVML's bits. */
+/* Clocks in MHz; throttle: NVML's bits of reasons why clocks are lowered. */
 struct fb_gpu_clocks {
 	double sm_MHz, memory_MHz;
 	uint64_t throttle;
@@ -81,10 +81,10 @@ bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks);
 void fb_gpu_links_read(const struct fb_gpu *gpu, struct fb_gpu_links *links);
 
 /*
- * Local: how the GPU reaches that of another rank of this host: "NVLink"; or "PCIe" and what both
+ * Local: how the GPU reaches another rank's GPU on this host: "NVLink"; or "PCIe" and what both
  * GPUs have in common, as nvidia-smi names it: PIX (one switch), PXB (several switches), PHB (the
- * host bridge), NODE (the NUMA node), SYS (no more than the host), or nothing where NVML does not
- * say; "peer" where it does not even say that.
+ * host bridge), NODE (the NUMA node), SYS (only the host), or nothing if NVML does not know; "peer"
+ * if NVML does not know the kind of connection.
  */
 const char *fb_gpu_link_to(const struct fb_gpu *gpu, int rank);
 

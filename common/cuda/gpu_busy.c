@@ -7,8 +7,8 @@
 #include "common/base/error.h"
 
 /*
- * GPM's counters are read now and then, so that the least time may be one in which the former calls
- * were counted.
+ * GPM's counters are updated at intervals, so that a shorter time could count earlier calls instead
+ * of these.
  */
 static const double longer = 3;
 
@@ -24,7 +24,7 @@ int fb_gpu_busy_measure(const struct fb_gpu *gpu, const struct fb_group *world,
 
 	*shares = unknown;
 	MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, world->comm);
-	/* The first one may be slower than the others. All ranks know the same of them. */
+	/* The first call may be slower than the others. All ranks compute the same numbers. */
 	for (int calls = 1; known && !err && spent_s < wanted_s;) {
 		double took_s = -fb_clock_now(clock);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A cold second-level cache of the GPU: a kernel writes so much other memory that nothing else is
- * left in it. First levels are empty at the start of every kernel anyway.
+ * Makes the GPU's L2 cache cold: a kernel writes so much other memory that nothing else is left in
+ * it. L1 caches are empty at the start of every kernel anyway.
  */
 #ifndef FB_COMMON_CUDA_GPU_CACHE_H
 #define FB_COMMON_CUDA_GPU_CACHE_H
@@ -23,7 +23,7 @@ struct fb_gpu_cache {
 int fb_gpu_cache_open(struct fb_gpu_cache *cache, const struct fb_gpu *gpu);
 void fb_gpu_cache_close(struct fb_gpu_cache *cache);
 
-/* Local: writes it; over on return. The device must have nothing to do that does not end. */
+/* Local: clears the cache and waits for the device, which must not run a kernel that never ends. */
 int fb_gpu_cache_clear(struct fb_gpu_cache *cache);
 
 #endif

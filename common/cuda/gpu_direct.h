@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls to the driver that GPUDirect RDMA needs: GPU memory as a dma-buf that devices of others can
- * map, and the order of what they write into it. All calls are local, on the current device, and
- * print nothing but where they say so. **Not run on hardware** with a network's device.
+ * Calls to the driver that GPUDirect RDMA needs: GPU memory as a dma-buf that other devices can
+ * map, and the order of their writes into it. Unless they say otherwise, calls are local, on the
+ * current device, and print nothing. **Not run on hardware** with a network's device.
  */
 #ifndef FB_COMMON_CUDA_GPU_DIRECT_H
 #define FB_COMMON_CUDA_GPU_DIRECT_H
@@ -10,7 +10,7 @@
 #include "common/cuda/gpu.h"
 
 /*
- * Device memory of this rank's, zeroed, whole pages, or NULL (printed). To be freed by
+ * Allocates zeroed whole pages of device memory, or returns NULL (printed). To be freed by
  * fb_gpu_direct_free().
  */
 void *fb_gpu_direct_alloc(size_t bytes);
@@ -46,8 +46,8 @@ unsigned fb_gpu_direct_methods(const struct fb_gpu *gpu, int asked,
 			       size_t n);
 
 /*
- * Collective: those of the ways that all ranks have; or 0, and in `why` the reason of the first
- * rank that has none, the same everywhere.
+ * Collective: the ways that all ranks have; or 0, and in `why` on all ranks the reason of the first
+ * rank that has none.
  */
 unsigned fb_gpu_direct_agree(const struct fb_group *world, unsigned own, char *why, size_t n);
 

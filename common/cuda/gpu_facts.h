@@ -22,12 +22,12 @@
  *	gpu.BUS_ID.fabric_clique  "UUID.CLIQUE": NVLink domain of several hosts, and the part of
  *	                          it in which GPUs reach each other's memory
  *	gpu.BUS_ID.ecc            "on" or "off"
- *	gpu.BUS_ID.ecc_errors     "corrected 3, uncorrected 0", since the GPU was made
+ *	gpu.BUS_ID.ecc_errors     "corrected 3, uncorrected 0" in the GPU's lifetime
  *	gpu.BUS_ID.remapped_rows  rows of memory that were replaced: "none", "some", "waiting for
  *	                          a reset" or "failed"
  *
- * and, also without NVML, cuda.driver_version, which the driver is made for, and
- * cuda.runtime_version, which the program was built with.
+ * and, also without NVML, cuda.driver_version, the newest CUDA that the driver supports, and
+ * cuda.runtime_version, with which the program was built.
  */
 void fb_gpu_facts(const struct fb_gpu *gpu, const struct fb_session *session);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fresh data in GPU memory for each call, made and checked on the stream of the calls: a producer
- * in front of what is tested, a consumer behind it, all captured in one graph where there is one.
- * An input that is read too early, or an output of the call before, is then wrong data; tests that
- * write the input once cannot see that.
+ * kernel before the tested call and a consumer kernel after it, in the same graph if there is one.
+ * If the call reads its input too early, or leaves the output of the call before, the consumer
+ * finds wrong data; tests that write the input only once cannot find that.
  *
  * Call k has the elements from fb_fresh_first(k) on, so that everything else about test data stays
- * as it is (common/base/data.h). Which call it is stands in device memory and is counted there.
+ * as it is (common/base/data.h). The call's number is counted in device memory.
  */
 #ifndef FB_COMMON_CUDA_GPU_FRESH_H
 #define FB_COMMON_CUDA_GPU_FRESH_H
@@ -35,15 +35,15 @@ static inline uint64_t fb_fresh_first(uint64_t call)
 int fb_gpu_fresh_open(struct fb_gpu_fresh **fresh);
 void fb_gpu_fresh_close(struct fb_gpu_fresh *fresh);
 
-/* Waits for the device. Both 0 or FB_ESYS (printed). */
+/* Reset the results, or read them; both wait for the device. 0 or FB_ESYS (printed). */
 int fb_gpu_fresh_reset(struct fb_gpu_fresh *fresh);
 int fb_gpu_fresh_read(struct fb_gpu_fresh *fresh, struct fb_fresh_seen *seen);
 
 /*
- * On `stream`, a cudaStream_t: the next call's data of `rank` to to[0 .. count). `early`: kernels
- * launched for programmatic dependent launch may begin before it has written, as its last action
- * for them is its first; one that does not wait for its input's producer then reads the old input.
- * GPUs before 9.0 have no such launches, where it is a plain producer.
+ * Enqueues on `stream`, a cudaStream_t: writes the next call's data of `rank` to to[0 .. count).
+ * `early`: lets kernels with programmatic dependent launch begin before it writes, so that a kernel
+ * that does not wait for the producer of its input reads the old input. GPUs before 9.0 have no
+ * such launches; there `early` has no effect.
  */
 int fb_gpu_fresh_produce(struct fb_gpu_fresh *fresh, const struct fb_data *data, int rank,
 			 void *to, size_t count, bool early, void *stream);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast objects of NVLink switches: one address at which a GPU's kernels reach the memory of
- * all ranks of a group at once, by instructions of their own. Not run on hardware.
+ * Multicast objects of NVLink switches: one address at which a GPU's kernels access the memory of
+ * all ranks of a group at once, by special instructions (multimem). Not run on hardware.
  *
- * The only place that calls the driver for them. It refuses where --multicast allow was not given,
- * or a variable of the environment forbids multicast (common/system/multicast.h).
+ * Only cuda_multicast.c calls the driver for them. It refuses unless --multicast allow was given
+ * and no environment variable forbids multicast (common/system/multicast.h).
  */
 #ifndef FB_COMMON_CUDA_GPU_MULTICAST_H
 #define FB_COMMON_CUDA_GPU_MULTICAST_H
@@ -14,9 +14,9 @@
 struct fb_gpu_multicast; /* opaque */
 
 /*
- * Collective over the GPU's group: whether its ranks can have such objects, as far as that can be
- * said without making one. 0, or FB_EUNSUPPORTED with the reason of the first rank that has one;
- * the same on all ranks.
+ * Collective over the GPU's group: whether its ranks can have such objects, as far as this is known
+ * without making one. 0, or FB_EUNSUPPORTED with the reason of the first rank that refuses; the
+ * same on all ranks.
  */
 int fb_gpu_multicast_can(const struct fb_gpu *gpu, char reason[FB_REASON_CHARS]);
 
@@ -28,10 +28,10 @@ int fb_gpu_multicast_can(const struct fb_gpu *gpu, char reason[FB_REASON_CHARS])
 int fb_gpu_multicast_open(struct fb_gpu_multicast **multicast, const struct fb_gpu *gpu,
 			  const struct fb_segment *segment, enum fb_gpu_memory memory);
 
-/* Where the ranks' parts begin. Only instructions multimem may use the address. */
+/* The address at which the ranks' parts begin. Only multimem instructions may use it. */
 uint64_t fb_gpu_multicast_address(const struct fb_gpu_multicast *multicast);
 
-/* Local, after a barrier behind the last use by any rank. NULL is fine. */
+/* Local, after the last use by any rank and a barrier. NULL is fine. */
 void fb_gpu_multicast_close(struct fb_gpu_multicast *multicast);
 
 #endif

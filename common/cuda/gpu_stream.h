@@ -2,17 +2,17 @@
 /*
  * Running calls on a GPU: on a stream one by one, or captured once in a graph and replayed.
  *
- * An engine says how to enqueue one call of its operation; this module enqueues as many as the
- * harness asks for, waits for them as the harness waits (bounded by the watchdog), and takes
- * times by CUDA events around batches, which the host's clock cannot see the inside of. Graphs
- * are captured by fb_gpu_stream_ready(), outside of what is timed.
+ * An engine gives a function that enqueues one call of its operation; this module enqueues as many
+ * calls as the harness asks for, waits for them as the harness waits (bounded by the watchdog), and
+ * measures batches by CUDA events, which exclude the host's time for launching and waiting. Graphs
+ * are captured by fb_gpu_stream_ready(), which is not timed.
  */
 #ifndef FB_COMMON_CUDA_GPU_STREAM_H
 #define FB_COMMON_CUDA_GPU_STREAM_H
 
 #include "common/cuda/gpu.h"
 
-/* One call; `stream` is a cudaStream_t, perhaps being captured. 0 or an error (printed). */
+/* Enqueues one call on a cudaStream_t, which may be capturing. 0 or an error (printed). */
 typedef int (*fb_gpu_enqueue_fn)(void *arg, void *stream);
 
 struct fb_gpu_stream; /* opaque */
@@ -21,34 +21,34 @@ struct fb_gpu_stream; /* opaque */
 int fb_gpu_enter(int device);
 
 /*
- * Local. `graph`: calls are replayed from a graph. Long waits report to the watchdog `session` that
- * this rank lives; NULL in tests. 0, FB_ENOMEM or FB_ESYS (printed). The device of `gpu` stays
- * current in this thread.
+ * Local. `graph`: calls are replayed from a graph. Long waits tell the watchdog of `session` (NULL
+ * in tests) that this rank is alive. 0, FB_ENOMEM or FB_ESYS (printed). The device of `gpu` becomes
+ * the current one of this thread.
  */
 int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
 		       fb_gpu_enqueue_fn enqueue, void *arg, const struct fb_session *session);
 
 /*
- * While it waits, fb_gpu_stream_wait and _run also ask `poll` now and then: what a library knows
- * to have failed ends the wait with poll's error (printed by it).
+ * While they wait, fb_gpu_stream_wait and _run also call `poll` now and then, so that a failure
+ * that a library knows of ends the wait with poll's error (printed by it).
  */
 void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), void *arg);
 
-/* From now on at each look at the stream, once in a wait at least. */
+/* From now on they call it at each query of the stream, at least once in a wait. */
 void fb_gpu_stream_watch_closely(struct fb_gpu_stream *stream);
 
 /*
- * With --blocking-kernel: a call is at most so many commands for the GPU, which says how many calls
- * can be held. Not called: one call, apart from graphs.
+ * With --blocking-kernel: sets how many commands a call has at most, which limits how many calls
+ * can be held. If this is not called, only one call that is no graph is held.
  */
 void fb_gpu_stream_commands(struct fb_gpu_stream *stream, int commands);
 
-/* Waits for what is under way. NULL is fine. */
+/* Waits for enqueued work first. NULL is fine. */
 void fb_gpu_stream_close(struct fb_gpu_stream *stream);
 
 /*
- * Local, outside of timing: captures the graph for batches of `calls`, if it is not there. With
- * --blocking-kernel it also enqueues them: fb_gpu_stream_run() has to follow, of as many.
+ * Local, not timed: captures the graph for batches of `calls`, if there is none yet. With
+ * --blocking-kernel it also enqueues the calls: fb_gpu_stream_run() of as many has to follow.
  */
 int fb_gpu_stream_ready(struct fb_gpu_stream *stream, int calls);
 
@@ -66,23 +66,23 @@ int fb_gpu_stream_instantiate(struct fb_gpu_stream *stream, int captured, int er
 /* Launches the graph once if it has no more than `calls` calls; *replayed: how many it has, or 0 */
 int fb_gpu_stream_replay(struct fb_gpu_stream *stream, int calls, int *replayed);
 
-/* `calls` calls back to back, complete on return. */
+/* Runs `calls` calls back to back; they are complete on return. */
 int fb_gpu_stream_run(struct fb_gpu_stream *stream, int calls);
 
-/* One call, apart: start enqueues and returns; test asks; wait completes. */
+/* A single call: start enqueues it and returns; test asks whether it is done; wait waits. */
 int fb_gpu_stream_start(struct fb_gpu_stream *stream);
 int fb_gpu_stream_test(struct fb_gpu_stream *stream, bool *done);
 int fb_gpu_stream_wait(struct fb_gpu_stream *stream);
 
-/* Each batch captures its graph again, within its time, as where shapes change. */
+/* Each batch captures its graph again, which is timed, as in programs whose shapes change. */
 void fb_gpu_stream_recapture(struct fb_gpu_stream *stream);
 /* Means of capturing and of instantiating so far, in us; NAN: there was no graph. */
 void fb_gpu_stream_graph_us(const struct fb_gpu_stream *stream, double *capture_us,
 			    double *instantiate_us);
 
 /*
- * Median over batches of the time per call between events in us; NAN where there were no batches
- * of some length (events cost about as much as a short call).
+ * Median over batches of the time per call between events, in us; NAN if all batches were short
+ * (events cost about as much as a short call).
  */
 double fb_gpu_stream_event_us(const struct fb_gpu_stream *stream);
 

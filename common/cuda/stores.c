@@ -67,7 +67,7 @@ static int open_segment(void *arg, size_t part_bytes)
 					   (enum fb_gpu_memory)(kind - FB_MEMORY_DEVICE),
 					   part_bytes);
 	err = fb_segment_open(segment, stores->world, part_bytes, fb_memory_kinds[kind].pages);
-	/* Where pages go is a matter of their first touch; what they are, of all of them. */
+	/* Touches all pages now, because their node and their kind are decided at first touch. */
 	if (!err && (place->memory >= 0 || kind != FB_MEMORY_HOST))
 		err = fb_group_agree(stores->world,
 				     fb_place_part(&stores->places, place, segment));
@@ -105,7 +105,7 @@ static bool gpu_memory_can(const struct fb_stores *stores, const struct fb_case 
 	return false;
 }
 
-/* Whether there are huge pages of the kind for a part; they come whole. */
+/* Whether there is host memory for a part; explicit huge pages are counted as whole pages. */
 static bool host_memory_can(const struct fb_stores *stores, const struct fb_case *c,
 			    uint64_t part_bytes, char reason[FB_REASON_CHARS])
 {
@@ -138,7 +138,7 @@ bool fb_stores_can(const struct fb_stores *stores, const struct fb_case *c, uint
 	}
 	if (!fb_memory_by_gpu(kind) && !host_memory_can(stores, c, part_bytes, reason))
 		return false;
-	/* Links and the harness need some of a GPU's memory as well. */
+	/* Engines' slots and the harness need GPU memory as well. */
 	if (fb_memory_on_gpu(c))
 		most = stores->gpu->memory_bytes / 8 * 7;
 	if (fb_memory_kinds[kind].most)

@@ -14,14 +14,14 @@
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_stores {
 	const struct fb_group *world;
-	const struct fb_gpu *gpu; /* NULL: there is none, as `no_gpu` says. The program sets both */
+	const struct fb_gpu *gpu; /* NULL: none; no_gpu has the reason. The program sets both */
 	const char *no_gpu;
 	struct fb_places places;    /* of --numa */
 	struct fb_segment *segment; /* [places.stores * FB_MEMORY_KINDS], see fb_store_of */
-	size_t *part_bytes;	    /* [the same], enough for every case; the program sets them */
+	size_t *part_bytes;	    /* [as segment]: enough for every case; set by the program */
 	uint64_t limit;		    /* most bytes of host memory for a part */
 	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
-	bool huge_pages; /* the system gives transparent ones for shared memory */
+	bool huge_pages; /* the system gives transparent huge pages for shared memory */
 };
 
 /* Collective: the places of --numa, and room for the segments. 0 or an error (printed). */
@@ -48,17 +48,16 @@ size_t fb_store_of(const struct fb_stores *stores, const struct fb_case *c);
 typedef int (*fb_store_library_fn)(void *arg, struct fb_segment *segment, size_t part_bytes);
 
 /*
- * Collective: the segment of a case that needs `need` bytes, when it is the first to need it;
- * enough for all that follow, or for what memory there is (fb_segment_fit). Called where the thread
- * is in its place. `library` is for what libraries give; NULL: the program offers none.
+ * Collective: opens the segment of a case that needs `need` bytes, unless an earlier case has
+ * opened it; large enough for all later cases, or as large as memory allows (fb_segment_fit). The
+ * calling thread is in its place. `library` opens memory of libraries; NULL: there is none.
  */
 int fb_stores_segment(struct fb_stores *stores, const struct fb_case *c, size_t need,
 		      fb_store_library_fn library, void *arg);
 
 /*
- * Pure: whether a part of so many bytes of the case's memory can be had there. `refused` is why the
- * case's engine does not work in memory that GPUs reach, "" or NULL: it does. Writes the reason
- * otherwise.
+ * Pure: whether a part of so many bytes of the case's memory can be had in its place; else writes
+ * the reason. `refused`: why the case's engine does not work in GPU memory; "" or NULL: it works.
  */
 bool fb_stores_can(const struct fb_stores *stores, const struct fb_case *c, uint64_t part_bytes,
 		   const char *refused, char reason[FB_REASON_CHARS]);

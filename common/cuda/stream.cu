@@ -4,7 +4,7 @@
 
 enum { CLEAR_THREADS = 512 };
 
-/* Ordinary stores, which take their lines in the second-level cache. */
+/* Ordinary stores, which allocate lines in the L2 cache. */
 __global__ void __launch_bounds__(CLEAR_THREADS)
 	clear_cache(uint4 *memory, size_t count, uint32_t value)
 {

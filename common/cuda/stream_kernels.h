@@ -8,8 +8,8 @@
 
 /* In host memory that the device maps. Both wrap. */
 struct fb_hold_gate {
-	uint32_t open;	  /* by the host: up to this hold everything may go on */
-	uint32_t gave_up; /* by the kernel: the last hold that was not ended in time */
+	uint32_t open;	  /* by the host: all holds up to this number have ended */
+	uint32_t gave_up; /* by the kernel: number of the last hold that was not ended in time */
 };
 
 #ifdef __cplusplus
@@ -20,13 +20,13 @@ extern "C" {
 int fb_stream_kernel_clear(void *memory, size_t bytes, uint32_t value, unsigned blocks);
 
 /*
- * Ends when gate->open has come to `number`, at most limit_ns later. `stream` is a cudaStream_t.
- * The gate is the device's address.
+ * A kernel that ends when gate->open has reached `number`, after limit_ns at the latest. `gate` is
+ * the device's address; `stream` is a cudaStream_t.
  */
 int fb_stream_kernel_hold(struct fb_hold_gate *gate, uint32_t number, uint64_t limit_ns,
 			  void *stream);
 
-/* Loads both: 0 or an error of cudaFuncGetAttributes. */
+/* Loads both kernels: 0 or an error of cudaFuncGetAttributes. */
 int fb_stream_kernels_load(void);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ int fb_symmetric_open(struct fb_segment *segment, const struct fb_nvshmem *nvshm
 	if (!err)
 		err = fb_gpu_segment_adopt(segment, group, &memory, 1, part_bytes, fb_nvshmem_free);
 	else
-		return err; /* NVSHMEM gives memory to all ranks, or to none */
+		return err; /* NVSHMEM allocates on all ranks or on none */
 	if (err)
 		(void)fb_nvshmem_free(memory);
 	return err;

@@ -34,7 +34,7 @@ int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, 
  */
 void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), void *arg);
 
-/* From now on they call it at each query of the stream, at least once in a wait. */
+/* From now on `poll` is called at each query of the stream, at least once in a wait. */
 void fb_gpu_stream_watch_closely(struct fb_gpu_stream *stream);
 
 /*

@@ -62,7 +62,7 @@ void fb_segment_close(struct fb_segment *segment);
  */
 void fb_segment_free_memory(struct fb_segment *segment);
 
-/* The same for host memory only; used by memory_ops.c. */
+/* fb_memory_ops.close of host memory, for memory_ops.c. */
 void fb_segment_unmap(struct fb_segment *segment);
 
 /* This process's address of a rank's part; NULL on another host. */

@@ -16,9 +16,9 @@ union fb_rdma_ip {
 };
 
 /*
- * Local. The IP address that the rail's GID stands for; for an InfiniBand port, whose GID is none,
- * the address of its IPoIB interface. The port in *ip is 0. FB_OK, or FB_EUNSUPPORTED (not printed)
- * where there is no address or only a link-local one.
+ * Local. The IP address that the rail's GID stands for; for an InfiniBand port, whose GID is no IP
+ * address, that of its IPoIB interface. The port in *ip is 0. FB_OK, or FB_EUNSUPPORTED (not
+ * printed) where there is no address or only a link-local one.
  */
 int fb_rdma_rail_ip(const struct fb_rdma_rail *rail, union fb_rdma_ip *ip);
 

@@ -46,7 +46,7 @@ enum fb_tcp_class { FB_TCP_LOOPBACK, FB_TCP_SUBNET, FB_TCP_ROUTED };
 
 /* A way to reach a peer. */
 struct fb_tcp_candidate {
-	struct fb_tcp_address address; /* of the peer; `interface`: of this rank; slower speed */
+	struct fb_tcp_address address; /* the peer's, with this rank's interface, slower speed */
 	enum fb_tcp_class class;
 };
 

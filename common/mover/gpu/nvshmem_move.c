@@ -130,7 +130,7 @@ int fb_nvshmem_arrived(struct fb_mover *mover, int from, int notice, uint64_t *c
 
 /*
  * Moves all runs of a transfer. A signal's value k says that the first k transfers are complete, so
- * earlier puts must have arrived: hence the quiet, which is free between GPUs that share memory.
+ * earlier puts must have arrived: hence the quiet, free between GPUs that reach each other.
  */
 static void carry(struct fb_gpu_mover *m, const struct fb_transfer *t, bool signals, void *stream)
 {

@@ -55,9 +55,9 @@ int fb_kv_beside_open(struct fb_kv_beside **beside, const struct fb_kv_model *mo
 	if (!b)
 		return fb_error(FB_ENOMEM, "out of memory for computing");
 	b->device = gpu != NULL;
-	b->batch = sends ? (struct fb_kv_batch){.prompt = FB_KV_CHUNK}
-			 : (struct fb_kv_batch){.requests = REQUESTS,
-						.cached = (uint64_t)REQUESTS * CACHED};
+	b->batch.prompt = sends ? FB_KV_CHUNK : 0;
+	b->batch.requests = sends ? 0 : REQUESTS;
+	b->batch.cached = sends ? 0 : (uint64_t)REQUESTS * CACHED;
 	err = fb_kv_compute_open(&b->compute, model, gpu, FB_KV_CHUNK);
 	if (!err && gpu)
 		err = time_layer(b, clock);

@@ -11,7 +11,7 @@
 
 /* The data that ranks exchange about their devices. */
 struct card {
-	int present, device, devices, node, posix, fabric;
+	int device, devices, node, posix, fabric;
 	char bus_id[16], host[64];
 };
 

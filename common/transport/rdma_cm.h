@@ -20,8 +20,8 @@
 struct fb_rdma_cm;
 
 /*
- * Local. FB_OK and *cm NULL where the settings want MPI; else FB_EUNSUPPORTED with the reason in
- * `why` (not printed) where there is no manager.
+ * Local. FB_OK, with *cm NULL if the settings want MPI to connect queues; FB_ENOMEM; or
+ * FB_EUNSUPPORTED with the reason in `why` (not printed) if there is no manager.
  */
 int fb_rdma_cm_open(struct fb_rdma_cm **cm, const struct fb_rdma_settings *settings, char *why,
 		    size_t n);

@@ -7,8 +7,8 @@
  * loaded version lacks is NULL. tests/unit/test_nccl_api.c compares numbers and layout with
  * nccl.h where that is installed.
  */
-#ifndef FB_COLLECTIVES_ENGINE_NCCL_API_H
-#define FB_COLLECTIVES_ENGINE_NCCL_API_H
+#ifndef FB_COMMON_LIBRARY_NCCL_API_H
+#define FB_COMMON_LIBRARY_NCCL_API_H
 
 #include <stdbool.h>
 #include <stddef.h>

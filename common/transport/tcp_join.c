@@ -290,7 +290,7 @@ static int advance(struct join *join)
 	for (int i = 0; i < listeners; i++)
 		join->polls[n + i] = (struct pollfd){
 			.fd = join->tcp->listeners[i], .events = POLLIN};
-	if (poll(join->polls, (nfds_t)(n + listeners), POLL_MS) < 0 && errno != EINTR)
+	if (poll(join->polls, (nfds_t)n + (nfds_t)listeners, POLL_MS) < 0 && errno != EINTR)
 		return fb_error(FB_ESYS, "tcp: poll: %s", strerror(errno));
 	for (int i = 0; i < n; i++) {
 		if (!join->polls[i].revents)

@@ -59,7 +59,7 @@ static int find_breakeven(struct fb_tier_instance *i)
 	}
 	while (!err && paid && high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
-		bool there;
+		bool there = false;
 
 		err = pays(i, middle, &there);
 		high = there ? middle : high;

@@ -36,15 +36,18 @@ struct cufile_error cuFileDriverOpen(void)
 
 struct cufile_error cuFileHandleRegister(void **handle, struct cufile_file *file)
 {
-	int *fd = malloc(sizeof(*fd));
+	int *fd;
 	const char *how = getenv("FB_FAKE_CUFILE");
 	struct stat s;
 
-	if (!fd || file->type != 1)
+	if (file->type != 1)
 		return (struct cufile_error){5000, 0};
 	/* As the real library, which finds the file system by the file's name. */
 	if ((how && !strcmp(how, "refuse")) || fstat(file->fd, &s) || !s.st_nlink)
 		return (struct cufile_error){5027, 0};
+	fd = malloc(sizeof(*fd));
+	if (!fd)
+		return (struct cufile_error){5000, 0};
 	*fd = file->fd;
 	*handle = fd;
 	return (struct cufile_error){0, 0};

@@ -240,7 +240,7 @@ static void test_strangers(const struct fb_group *world)
 {
 	int fds[20], n = (int)(sizeof(fds) / sizeof(fds[0]));
 	static const char text[] = "GET / HTTP/1.0\r\nHost: somebody\r\n\r\n";
-	struct sockaddr_storage to;
+	struct sockaddr_storage to = {0};
 	struct fb_transport *t;
 	socklen_t bytes = sizeof(to);
 

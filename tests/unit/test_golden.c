@@ -32,8 +32,8 @@ static void test_search(double latency, double bandwidth, double compute, double
 	struct fb_rng rng;
 
 	fb_rng_seed(&rng, seed);
-	for (double at = from; at <= to; at += 1.0 / 64)
-		best = fmin(best, step_us(at, latency, bandwidth, compute, bytes));
+	for (int step = 0; step <= 64 * (to - from); step++)
+		best = fmin(best, step_us(from + step / 64.0, latency, bandwidth, compute, bytes));
 	fb_golden_open(&g, from, to, 0.25);
 	while (fb_golden_next(&g, &x)) {
 		double t = step_us(x, latency, bandwidth, compute, bytes);

@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
-enum { FB_NEAR_CHARS = 64 }; /* of a name that it is compared with, the rest is not looked at */
+enum { FB_NEAR_CHARS = 64 }; /* longer known names are compared by this many characters */
 
 /*
  * Insertions, deletions and exchanges of single characters that make the first `length`
- * characters of `a` the name `b` (Levenshtein, 1966), whatever the case.
+ * characters of `a` the name `b` (Levenshtein, 1966). Upper and lower case are the same.
  */
 size_t fb_near_distance(const char *a, size_t length, const char *b);
 
